@@ -1,10 +1,17 @@
 package io.sluice.connect;
 
+import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.time.Timers;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-/** The records this task has read and not completed, bounded in number and bytes. */
+/**
+ * The records this task has read and not completed, bounded in number and bytes. Those for targets that cannot be served
+ * are parked: they have a bound of their own, of the same size, so that they keep no others from being read.
+ */
 final class Backlog {
     /** Not every change that somebody waits for is told here. */
     private static final long LONGEST_NAP_MS = 100;
@@ -12,8 +19,21 @@ final class Backlog {
     private final long maxRecords;
     private final long maxBytes;
     private final Timers timers;
-    private long records;
-    private long bytes;
+    private final Map<String, Load> loads = new HashMap<>();
+    private final Load all = new Load();
+    private final Load parked = new Load();
+
+    /** Records of one target, or of several. */
+    private static final class Load {
+        private long records;
+        private long bytes;
+        private boolean isParked;
+
+        void add(long moreRecords, long moreBytes) {
+            records += moreRecords;
+            bytes += moreBytes;
+        }
+    }
 
     Backlog(long maxRecords, long maxBytes, Timers timers) {
         this.maxRecords = maxRecords;
@@ -21,19 +41,57 @@ final class Backlog {
         this.timers = timers;
     }
 
-    synchronized void enter(int enteringRecords, long enteringBytes) {
-        records += enteringRecords;
-        bytes += enteringBytes;
+    synchronized void enter(Collection<Delivery> deliveries) {
+        deliveries.forEach(delivery -> add(delivery.target(), 1, delivery.heldBytes()));
     }
 
-    synchronized void leave(int leavingRecords, long leavingBytes) {
-        records -= leavingRecords;
-        bytes -= leavingBytes;
+    synchronized void leave(Collection<Delivery> deliveries) {
+        deliveries.forEach(delivery -> add(delivery.target(), -1, -delivery.heldBytes()));
         notifyAll();
     }
 
+    private void add(String target, int records, long bytes) {
+        Load load = loads.computeIfAbsent(target, first -> new Load());
+        load.add(records, bytes);
+        all.add(records, bytes);
+        if (load.isParked) {
+            parked.add(records, bytes);
+        }
+        if (load.records == 0) {
+            loads.remove(target);
+        }
+    }
+
+    /** What is for this target no longer takes the room of others. */
+    synchronized void park(String target) {
+        Load load = loads.get(target);
+        if (load != null && !load.isParked) {
+            load.isParked = true;
+            parked.add(load.records, load.bytes);
+        }
+        notifyAll();
+    }
+
+    /** What is for this target takes room like all others again. */
+    synchronized void restore(String target) {
+        Load load = loads.get(target);
+        if (load != null && load.isParked) {
+            load.isParked = false;
+            parked.add(-load.records, -load.bytes);
+        }
+    }
+
     synchronized boolean isFull() {
-        return records >= maxRecords || bytes >= maxBytes;
+        return all.records - parked.records >= maxRecords || all.bytes - parked.bytes >= maxBytes;
+    }
+
+    /** Whether no more may be read of what goes to targets that cannot be served. */
+    synchronized boolean isFullOfParked() {
+        return parked.records >= maxRecords || parked.bytes >= maxBytes;
+    }
+
+    synchronized long parkedRecords() {
+        return parked.records;
     }
 
     /** Wakes whoever waits, so that he looks again. */

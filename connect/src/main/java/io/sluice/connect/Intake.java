@@ -63,22 +63,24 @@ final class Intake {
         records.forEach(record -> deliveries.add(delivery(record, now)));
         metrics.inOneStep(() -> deliveries.forEach(delivery -> metrics.recordRead(delivery.ledger())));
         List<Operation> operations = new ArrayList<>(records.size());
-        long bytes = 0;
+        List<Delivery> entering = new ArrayList<>(records.size());
         for (Delivery delivery : deliveries) {
             Operation operation = operationOf(delivery);
             if (operation != null) {
                 operations.add(operation);
-                bytes += hold(delivery, operation.heldBytes());
+                delivery.setTarget(operation.index());
+                delivery.hold(operation.heldBytes() + OBJECTS_BYTES);
+                entering.add(delivery);
             }
         }
-        backlog.enter(operations.size(), bytes);
+        backlog.enter(entering);
         writer.add(operations);
     }
 
-    /** Notes what the sink holds until the record is completed. */
-    private static long hold(Delivery delivery, long bytes) {
+    /** Notes what the sink holds of a record that is no document until it is completed. */
+    private void enter(Delivery delivery, long bytes) {
         delivery.hold(bytes + OBJECTS_BYTES);
-        return delivery.heldBytes();
+        backlog.enter(List.of(delivery));
     }
 
     /** The operation for a record, or {@code null} when it was completed at once. */
@@ -96,7 +98,7 @@ final class Intake {
     }
 
     private void withoutValue(Delivery delivery) {
-        backlog.enter(1, hold(delivery, 0));
+        enter(delivery, 0);
         if (onNullValues == OnNullValues.IGNORE) {
             settlement.dropped(delivery);
         } else {
@@ -106,7 +108,7 @@ final class Intake {
     }
 
     private void malformed(Delivery delivery, String what) {
-        backlog.enter(1, hold(delivery, delivery.sourceBytes()));
+        enter(delivery, delivery.sourceBytes());
         if (dropInvalid) {
             settlement.dropped(delivery);
         } else {

@@ -2,7 +2,10 @@ package io.sluice.connect;
 
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.time.Timers;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.sink.SinkTaskContext;
 
@@ -16,12 +19,21 @@ final class Pressure {
     private final BooleanSupplier failed;
     private final Timers timers;
     private final SinkMetrics metrics;
+    private final Supplier<Set<TopicPartition>> parkedPartitions;
     /** Whether partitions may be paused that need not be. */
     private boolean paused;
 
-    Pressure(SinkTaskContext context, Backlog backlog, BooleanSupplier failed, Timers timers, SinkMetrics metrics) {
+    /** @param parkedPartitions those of records whose targets cannot be served */
+    Pressure(
+            SinkTaskContext context,
+            Backlog backlog,
+            Supplier<Set<TopicPartition>> parkedPartitions,
+            BooleanSupplier failed,
+            Timers timers,
+            SinkMetrics metrics) {
         this.context = context;
         this.backlog = backlog;
+        this.parkedPartitions = parkedPartitions;
         this.failed = failed;
         this.timers = timers;
         this.metrics = metrics;
@@ -42,16 +54,27 @@ final class Pressure {
             metrics.blocked(timers.nanoTime() - before);
         }
         if (backlog.isFull()) {
-            context.pause(assignment());
-            context.timeout(PAUSED_POLL_MS);
-            paused = true;
+            pause(context.assignment());
+        } else if (backlog.isFullOfParked()) {
+            Set<TopicPartition> parked = new HashSet<>(parkedPartitions.get());
+            parked.retainAll(context.assignment());
+            resumeExcept(parked);
+            pause(parked);
         } else if (paused) {
-            context.resume(assignment());
+            resumeExcept(Set.of());
             paused = false;
         }
     }
 
-    private TopicPartition[] assignment() {
-        return context.assignment().toArray(new TopicPartition[0]);
+    private void pause(Set<TopicPartition> partitions) {
+        context.pause(partitions.toArray(new TopicPartition[0]));
+        context.timeout(PAUSED_POLL_MS);
+        paused = true;
+    }
+
+    private void resumeExcept(Set<TopicPartition> partitions) {
+        Set<TopicPartition> resumed = new HashSet<>(context.assignment());
+        resumed.removeAll(partitions);
+        context.resume(resumed.toArray(new TopicPartition[0]));
     }
 }

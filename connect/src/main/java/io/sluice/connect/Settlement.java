@@ -47,14 +47,10 @@ final class Settlement implements Results {
     @Override
     public void completed(List<Delivery> deliveries) {
         long nowMicros = epochMicros.getAsLong();
-        long bytes = 0;
-        for (Delivery delivery : deliveries) {
-            delivery.completed();
-            bytes += delivery.heldBytes();
-        }
+        deliveries.forEach(Delivery::completed);
         // Only then: whoever sees in the metrics that all are completed finds them committable, too.
         metrics.inOneStep(() -> deliveries.forEach(delivery -> count(delivery, ageMicros(delivery, nowMicros))));
-        backlog.leave(deliveries.size(), bytes);
+        backlog.leave(deliveries);
     }
 
     private static long ageMicros(Delivery delivery, long nowMicros) {
@@ -77,6 +73,28 @@ final class Settlement implements Results {
             String where = summary + ": " + fault;
             malformed(delivery, where, where);
         }
+    }
+
+    /** What is only suspected is never dropped: it goes to the dead-letter queue, or ends the work. */
+    @Override
+    public void suspected(Delivery delivery, int status, ItemError error) {
+        if (onMalformed != OnMalformedDocuments.FAIL && deadLetters.isAvailable()) {
+            rejected(delivery, status, error);
+            return;
+        }
+        failed(new ConnectException(delivery.origin() + ": status " + status + " " + error.type()
+                + " each time, while other documents for " + delivery.target() + " are stored; with "
+                + "behavior.on.malformed.documents=report and a dead-letter queue the document would go there"));
+    }
+
+    @Override
+    public void parked(String target) {
+        backlog.park(target);
+    }
+
+    @Override
+    public void served(String target) {
+        backlog.restore(target);
     }
 
     /** A record that is no document: {@code summary} may be logged, {@code reason} may quote content. */
@@ -129,7 +147,7 @@ final class Settlement implements Results {
     @Override
     public void revoked(Delivery delivery) {
         metrics.recordRevoked(delivery.ledger());
-        backlog.leave(1, delivery.heldBytes());
+        backlog.leave(List.of(delivery));
     }
 
     /** A record that was not indexed: it counts, but its age does not. */
@@ -137,7 +155,7 @@ final class Settlement implements Results {
         delivery.setFate(fate);
         delivery.completed();
         count(delivery, -1);
-        backlog.leave(1, delivery.heldBytes());
+        backlog.leave(List.of(delivery));
     }
 
     @Override

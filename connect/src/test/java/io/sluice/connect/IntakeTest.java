@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.bulk.Backoff;
-import io.sluice.connect.bulk.BulkSettings;
 import io.sluice.connect.bulk.BulkWriter;
 import io.sluice.connect.bulk.Wire;
 import io.sluice.connect.config.SinkConfig;
@@ -52,9 +51,8 @@ class IntakeTest {
                 metrics,
                 timers,
                 () -> 5_000);
-        BulkSettings bulks = new BulkSettings(1_009, 1 << 20, 5, 1, 3, 60_000, false, true, 0, 0);
         Backoff backoff = new Backoff(100, 1_000, () -> 1.0);
-        writer = new BulkWriter(bulks, new Wire(requests::add), backoff, timers, settlement, metrics);
+        writer = new BulkWriter(config, new Wire(requests::add), backoff, timers, settlement, metrics);
         offsets.open(List.of(new TopicPartition("books", 0)));
         new Intake(config, offsets, backlog, settlement, writer, timers, metrics).take(records);
         writer.flush();

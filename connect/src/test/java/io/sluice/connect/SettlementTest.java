@@ -76,7 +76,7 @@ class SettlementTest {
         SinkRecord record = new SinkRecord("books", 0, null, null, null, value.getBytes(UTF_8), nextOffset++);
         Delivery delivery = new Delivery(record, offsets.of("books", 0), Origin.of(record), 1, dueMicros);
         delivery.hold(heldBytes);
-        backlog.enter(1, heldBytes);
+        backlog.enter(List.of(delivery));
         metrics.recordRead(delivery.ledger());
         return delivery;
     }
@@ -99,13 +99,25 @@ class SettlementTest {
         return offsets.of("books", 0).committable();
     }
 
+    /** A record of another task. */
+    private static Delivery other(long heldBytes) {
+        Offsets offsets = new Offsets(new SinkMetrics());
+        offsets.open(List.of(BOOKS));
+        SinkRecord record = new SinkRecord("books", 0, null, null, null, null, 0);
+        Delivery delivery = new Delivery(record, offsets.of("books", 0), Origin.of(record), 1, -1);
+        delivery.hold(heldBytes);
+        return delivery;
+    }
+
     /** There is room for as much as if nothing had ever been there. */
     private void assertNoRoomIsTaken() {
-        backlog.enter(1, MOST_BYTES - 1);
+        Delivery most = other(MOST_BYTES - 1);
+        backlog.enter(List.of(most));
         assertFalse(backlog.isFull());
-        backlog.enter(0, 1);
+        Delivery last = other(1);
+        backlog.enter(List.of(last));
         assertTrue(backlog.isFull());
-        backlog.leave(1, MOST_BYTES);
+        backlog.leave(List.of(most, last));
     }
 
     private String failure() {

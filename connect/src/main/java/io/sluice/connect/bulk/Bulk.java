@@ -9,8 +9,10 @@ import java.util.OptionalLong;
 final class Bulk {
     /** Where a request stands; it has a permit all the while. */
     enum State {
-        /** It is sent for the first time, or again, as soon as its time has come. */
+        /** It is sent as soon as its time has come. */
         WAITING,
+        /** It failed, and is sent again as soon as its time has come. */
+        REPEATED,
         /** Handed to the client, which has not answered. */
         ON_THE_WIRE,
         /** The answer, or that none will come, is being dealt with. */
@@ -24,6 +26,7 @@ final class Bulk {
     private long bodyBytes;
     private String host = "";
     private boolean partial;
+    private boolean probe;
     private State state = State.WAITING;
     private Attempts attempts = Attempts.NONE;
     private long sentAtNanos;
@@ -69,6 +72,15 @@ final class Bulk {
         return operations.get(0).delivery().readAtNanos();
     }
 
+    /** Whether it is the only one for a target that could not be served, sent to see whether that is over. */
+    boolean isProbe() {
+        return probe;
+    }
+
+    void setProbe() {
+        probe = true;
+    }
+
     /** Whether it was sent before it was full. */
     boolean isPartial() {
         return partial;
@@ -88,7 +100,11 @@ final class Bulk {
     }
 
     boolean isWaiting() {
-        return state == State.WAITING;
+        return state == State.WAITING || state == State.REPEATED;
+    }
+
+    boolean isRepeated() {
+        return state == State.REPEATED;
     }
 
     boolean isOnTheWire() {
@@ -119,7 +135,7 @@ final class Bulk {
     }
 
     void waiting() {
-        state = State.WAITING;
+        state = State.REPEATED;
     }
 
     void done() {
@@ -140,6 +156,16 @@ final class Bulk {
     int countAttempt() {
         attempts = attempts.andCounted();
         return attempts.counted();
+    }
+
+    /** Counts a failure of the whole request, though a node was there; returns how many there were in a row. */
+    int countFailure() {
+        attempts = attempts.andFailure();
+        return attempts.failures();
+    }
+
+    int failures() {
+        return attempts.failures();
     }
 
     /** Nanoseconds since the first failure after the last progress. */
@@ -176,8 +202,10 @@ final class Bulk {
     Bulk splitOff() {
         int half = (operations.size() + 1) / 2;
         Bulk second = new Bulk(index, new ArrayList<>(operations.subList(half, operations.size())));
+        attempts = attempts.andHalved();
+        second.attempts = attempts;
         second.refusedAtNanos = refusedAtNanos;
-        keepOnly(new ArrayList<>(operations.subList(0, half)));
+        keep(new ArrayList<>(operations.subList(0, half)));
         return second;
     }
 }

@@ -13,6 +13,7 @@ import java.util.Map;
 final class BulkAnswer {
     private static final JsonFactory JSON = new JsonFactory();
     private static final int LEAST_STATUS = 100;
+    private static final int MULTIPLE_CHOICES = 300;
     private static final int MOST_STATUS = 599;
 
     private final Map<Integer, ItemError> errors = new HashMap<>();
@@ -72,6 +73,16 @@ final class BulkAnswer {
                 throw new IOException("an item of the answer has no HTTP status");
             }
         }
+    }
+
+    /** Whether the cluster did what any of the operations asks for. */
+    boolean isAnyStored() {
+        for (int item = 0; item < statuses.length; item++) {
+            if (statuses[item] < MULTIPLE_CHOICES && result(item) == ItemResult.STORED) {
+                return true;
+            }
+        }
+        return false;
     }
 
     int status(int item) {

@@ -1,15 +1,17 @@
 package io.sluice.connect.bulk;
 
+import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.config.WriteMethod;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.metrics.SinkMetrics;
-import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.time.Timers;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.errors.ConnectException;
 
 /**
@@ -23,9 +25,7 @@ import org.apache.kafka.connect.errors.ConnectException;
  * are sent and results told without the lock.
  */
 public final class BulkWriter implements BulkClient.Listener {
-    private static final int TOO_LARGE = 413;
-
-    private final BulkSettings settings;
+    private final int maxInFlight;
     private final Pace pace;
     private final BulkClient client;
     private final Backoff backoff;
@@ -33,32 +33,40 @@ public final class BulkWriter implements BulkClient.Listener {
     private final Results results;
     private final SinkMetrics metrics;
 
+    private final Progress progress = new Progress();
+    private final RetryPolicy policy;
     private final Lanes lanes;
     private final Set<Bulk> inFlight = new LinkedHashSet<>();
     private final Failures failures;
     private final HeldOperations held;
-    /** Under the lock; empty before the first request is accepted. */
-    private OptionalLong acceptedAtNanos = OptionalLong.empty();
-
     private boolean stopped;
+    /** Whether the task owns partitions whose records go to several targets. */
+    private volatile boolean hasSeveralTargets;
 
     public BulkWriter(
-            BulkSettings settings,
+            SinkConfig config,
             BulkClient client,
             Backoff backoff,
             Timers timers,
             Results results,
             SinkMetrics metrics) {
-        this.settings = settings;
-        this.held = settings.inOrder() ? new HeldUpserts() : new HeldDeletes();
-        this.pace = new Pace(settings.maxDocumentsPerSecond(), settings.maxBytesPerSecond());
+        this.maxInFlight = config.requests().maxInFlightRequests();
+        this.held = config.writing().writeMethod() == WriteMethod.UPSERT ? new HeldUpserts() : new HeldDeletes();
+        this.pace = new Pace(
+                config.requests().maxDocumentsPerSecond(), config.requests().maxBytesPerSecond());
+        this.policy = new RetryPolicy(config.retries(), config.targets().autoCreate(), progress);
         this.client = client;
         this.backoff = backoff;
         this.timers = timers;
         this.results = results;
         this.metrics = metrics;
         this.failures = new Failures(metrics);
-        this.lanes = new Lanes(settings, timers, this::lingered);
+        this.lanes = new Lanes(config.requests(), timers, this::lingered);
+    }
+
+    /** Notes whether the records of this task go to several targets: then one that cannot be served ends no work. */
+    public void setSeveralTargets(boolean several) {
+        hasSeveralTargets = several;
     }
 
     /** Makes a change, then sends what may be sent because of it. */
@@ -76,8 +84,19 @@ public final class BulkWriter implements BulkClient.Listener {
         sendable.forEach(this::send);
     }
 
+    /** Requests that fail and wait must not keep those for other targets from being sent: each of these gets one. */
     private Bulk nextSendable() {
-        return stopped || inFlight.size() >= settings.maxInFlight() ? null : lanes.next();
+        if (stopped) {
+            return null;
+        }
+        if (inFlight.size() < maxInFlight) {
+            return lanes.next();
+        }
+        boolean areAllRepeated =
+                inFlight.size() < 2 * maxInFlight && inFlight.stream().allMatch(Bulk::isRepeated);
+        return areAllRepeated
+                ? lanes.nextExcept(inFlight.stream().map(Bulk::index).collect(Collectors.toSet()))
+                : null;
     }
 
     /** Takes operations over; each is sent with others when a request is full or the linger time is over. */
@@ -182,7 +201,7 @@ public final class BulkWriter implements BulkClient.Listener {
         try {
             reaction.run();
         } catch (RuntimeException | Error bug) {
-            fail(bulk, 0, null, 0, bug);
+            fail(failure(bulk, 0, null, 0, bug));
         }
     }
 
@@ -195,68 +214,134 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void complete(Bulk bulk, BulkAnswer answer) {
-        List<Operation> completed = new ArrayList<>(bulk.size());
-        List<Delivery> through = new ArrayList<>(bulk.size());
-        List<Operation> again = new ArrayList<>(0);
-        int firstAgain = -1;
-        for (int i = 0; i < bulk.size(); i++) {
-            Operation operation = bulk.operations().get(i);
-            ItemError error = answer.error(i);
-            Outcome outcome =
-                    Outcome.ofItem(operation, answer.status(i), answer.result(i), error, settings.mayCreate());
-            if (isTriedAgain(operation, outcome)) {
-                firstAgain = firstAgain < 0 ? i : firstAgain;
-                again.add(operation);
-            } else if (outcome instanceof Outcome.Completed end) {
-                operation.delivery().setFate(end.fate());
-                through.add(operation.delivery());
-                completed.add(operation);
-            } else if (outcome instanceof Outcome.Rejected) {
-                reject(operation, answer.status(i), error == null ? ItemError.UNKNOWN : error);
-                completed.add(operation);
-            } else {
-                results.completed(through);
-                fail(bulk, i, answer);
-                return;
-            }
+        long now = timers.nanoTime();
+        progress.accepted(now);
+        if (answer.isAnyStored()) {
+            progress.stored(bulk.index(), now);
         }
-        results.completed(through);
-        accepted();
-        if (again.isEmpty()) {
-            finishAndRelease(bulk, completed);
+        ItemSteps steps = new ItemSteps(bulk.operations(), answer, policy, now);
+        if (!steps.ended().isEmpty()) {
+            served(bulk.index(), now);
+        }
+        results.completed(steps.completed());
+        steps.rejected().forEach(item -> reject(bulk, answer, item));
+        steps.suspected().forEach(item -> suspect(bulk, answer, item));
+        failures.warnOfUnstored(bulk.index(), steps.redirected(), steps.droppedByPipeline(), now);
+        if (steps.remaining().isEmpty()) {
+            finishAndRelease(bulk, steps.ended());
         } else {
-            repeatItems(bulk, completed, again, answer.status(firstAgain), answer.error(firstAgain));
+            keepRemaining(bulk, answer, steps);
         }
     }
 
-    private synchronized void accepted() {
-        acceptedAtNanos = OptionalLong.of(timers.nanoTime());
+    private void keepRemaining(Bulk bulk, BulkAnswer answer, ItemSteps steps) {
+        if (steps.firstUnserved() >= 0) {
+            ConnectException cause = failure(bulk, answer, steps.firstUnserved());
+            keepOnly(bulk, steps);
+            parkOrFail(bulk, cause);
+            return;
+        }
+        int first = steps.firstRemaining();
+        ItemError error = Failures.withheld(answer.error(first));
+        ConnectException cause = failure(bulk, answer, first);
+        metrics.itemsToSendAgain(steps.remaining().size());
+        keepOnly(bulk, steps);
+        Step step = policy.ofRepeated(bulk, timers.nanoTime());
+        if (step == Step.REPEAT || step == Step.PARK && !canOthersGoOn(bulk)) {
+            repeat(bulk, Failures.describe(bulk, answer.status(first), error, null), false);
+        } else if (step == Step.PARK) {
+            park(bulk, cause);
+        } else {
+            fail(cause);
+        }
     }
 
-    private synchronized boolean isAuthorised() {
-        return acceptedAtNanos.isPresent();
+    private void keepOnly(Bulk bulk, ItemSteps steps) {
+        underLock(() -> {
+            partialAnswered(bulk);
+            bulk.keepOnly(steps.remaining());
+            release(steps.ended());
+        });
     }
 
-    /** Whether another request got through since this one, or the one it is a part of, was refused. */
-    private synchronized boolean doOthersGetThrough(Bulk bulk) {
-        return acceptedAtNanos.isPresent() && acceptedAtNanos.getAsLong() - bulk.refusedAtNanos() >= 0;
-    }
-
-    private boolean isTriedAgain(Operation operation, Outcome outcome) {
-        return outcome instanceof Outcome.Again
-                || outcome instanceof Outcome.AgainCounted && operation.countAttempt() <= settings.maxRetries();
-    }
-
-    private void reject(Operation operation, int status, ItemError error) {
+    private void reject(Bulk bulk, BulkAnswer answer, int item) {
         metrics.itemRejected();
-        results.rejected(operation.delivery(), status, error);
+        results.rejected(bulk.operations().get(item).delivery(), answer.status(item), errorOf(answer, item));
     }
 
-    private void fail(Bulk bulk, int item, BulkAnswer answer) {
-        int status = answer.status(item);
+    private void suspect(Bulk bulk, BulkAnswer answer, int item) {
+        metrics.itemRejected();
+        results.suspected(bulk.operations().get(item).delivery(), answer.status(item), errorOf(answer, item));
+    }
+
+    private static ItemError errorOf(BulkAnswer answer, int item) {
+        return answer.error(item) == null ? ItemError.UNKNOWN : answer.error(item);
+    }
+
+    private ConnectException failure(Bulk bulk, BulkAnswer answer, int item) {
         ItemError error = answer.error(item);
         boolean isAboutDocument = !Outcome.isIndexTrouble(error) && !Outcome.isAboutAccess(error);
-        fail(bulk, status, isAboutDocument ? Failures.withheld(error) : error, item, null);
+        ItemError told = isAboutDocument ? Failures.withheld(error) : error;
+        return failure(bulk, answer.status(item), told, item, null);
+    }
+
+    private static ConnectException failure(Bulk bulk, int status, ItemError error, int item, Throwable cause) {
+        return new ConnectException(Failures.describe(bulk, status, error, item, cause), cause);
+    }
+
+    private void served(String index, long nowNanos) {
+        Parking before;
+        synchronized (this) {
+            before = lanes.unpark(index);
+        }
+        if (before != null) {
+            failures.served(index, nowNanos - before.sinceNanos());
+            results.served(index);
+        }
+    }
+
+    private void parkOrFail(Bulk bulk, ConnectException cause) {
+        if (canOthersGoOn(bulk)) {
+            park(bulk, cause);
+        } else {
+            fail(cause);
+        }
+    }
+
+    /** Not for ever: where nothing is stored for long, a task that does nothing must not look like one that works. */
+    private boolean canOthersGoOn(Bulk bulk) {
+        Parking parking;
+        synchronized (this) {
+            parking = lanes.parking(bulk.index());
+        }
+        long now = timers.nanoTime();
+        return (hasSeveralTargets || progress.isAnotherStored(bulk.index()))
+                && (parking == null || !policy.isParkedTooLong(parking.sinceNanos(), now));
+    }
+
+    /** Keeps back the records of a target that cannot be served; those of others go on. */
+    private void park(Bulk bulk, ConnectException cause) {
+        boolean[] isFirst = new boolean[1];
+        List<Operation> revoked = new ArrayList<>();
+        underLock(() -> {
+            revoked.addAll(bulk.takeRevoked());
+            release(revoked);
+            isFirst[0] = bulk.size() > 0 && lanes.park(bulk, backoff);
+            finish(bulk);
+        });
+        reportRevoked(revoked);
+        if (isFirst[0]) {
+            results.parked(bulk.index());
+        }
+        failures.parked(bulk.index(), cause.getMessage(), timers.nanoTime());
+    }
+
+    /** The partitions of records whose targets cannot be served. */
+    public synchronized Set<TopicPartition> parkedPartitions() {
+        return lanes.parked().stream()
+                .map(operation -> operation.delivery().origin())
+                .map(origin -> new TopicPartition(origin.topic(), origin.partition()))
+                .collect(Collectors.toSet());
     }
 
     private void finishAndRelease(Bulk bulk, List<Operation> completed) {
@@ -271,16 +356,9 @@ public final class BulkWriter implements BulkClient.Listener {
         inFlight.remove(bulk);
         failures.over(bulk);
         partialAnswered(bulk);
-    }
-
-    private void repeatItems(Bulk bulk, List<Operation> completed, List<Operation> again, int status, ItemError error) {
-        metrics.itemsToSendAgain(again.size());
-        underLock(() -> {
-            partialAnswered(bulk);
-            bulk.keepOnly(again);
-            release(completed);
-        });
-        repeat(bulk, status, Failures.withheld(error), null, false);
+        if (bulk.isProbe()) {
+            lanes.probeEnded(bulk.index());
+        }
     }
 
     private void partialAnswered(Bulk bulk) {
@@ -300,16 +378,8 @@ public final class BulkWriter implements BulkClient.Listener {
     public void refused(Bulk bulk, int status, ItemError error) {
         guarded(bulk, () -> {
             metrics.bulkFailed(status);
-            Outcome outcome = Outcome.ofRequest(status, error, isAuthorised());
-            if (outcome instanceof Outcome.Again) {
-                repeat(bulk, status, error, null, Outcome.isOfNode(status));
-            } else if (outcome instanceof Outcome.AgainCounted) {
-                repeatCounted(bulk, status, error, null);
-            } else if (outcome instanceof Outcome.InHalves) {
-                halve(bulk, status, error);
-            } else {
-                fail(bulk, status, error, 0, null);
-            }
+            Step step = policy.ofRefused(bulk, status, error, isOldest(bulk), timers.nanoTime());
+            go(bulk, step, new Failed(status, error, null, Outcome.isOfNode(status)));
         });
     }
 
@@ -318,37 +388,53 @@ public final class BulkWriter implements BulkClient.Listener {
         guarded(bulk, () -> {
             metrics.bulkFailed(0);
             if (!client.isRunning()) {
-                fail(bulk, 0, null, 0, cause);
-            } else if (cause instanceof MismatchedAnswerException mismatch) {
+                fail(failure(bulk, 0, null, 0, cause));
+                return;
+            }
+            if (cause instanceof MismatchedAnswerException mismatch) {
                 metrics.answerMismatched();
                 Failures.shoutOf(bulk, mismatch);
-                repeatCounted(bulk, 0, null, cause);
-            } else {
-                repeat(bulk, 0, null, cause, true);
             }
+            Step step = policy.ofUnanswered(bulk, cause, isOldest(bulk), timers.nanoTime());
+            go(bulk, step, new Failed(0, null, cause, true));
         });
     }
 
-    private void repeatCounted(Bulk bulk, int status, ItemError error, Exception cause) {
-        if (bulk.countAttempt() > settings.maxRetries()) {
-            fail(bulk, status, error, 0, cause);
-        } else {
-            repeat(bulk, status, error, cause, cause != null);
+    /**
+     * Why a request failed as a whole.
+     *
+     * @param isOfNode whether only the node failed it: if another one is living, that one gets it at once
+     */
+    private record Failed(int status, ItemError error, Exception cause, boolean isOfNode) {}
+
+    private synchronized boolean isOldest(Bulk bulk) {
+        return inFlight.iterator().next() == bulk;
+    }
+
+    private void go(Bulk bulk, Step step, Failed why) {
+        switch (step) {
+            case REPEAT ->
+                repeat(bulk, Failures.describe(bulk, why.status(), why.error(), why.cause()), why.isOfNode());
+            case HALVE -> halve(bulk);
+            case REJECT, SUSPECT -> rejectAlone(bulk, step, why);
+            case PARK -> parkOrFail(bulk, failure(bulk, why.status(), why.error(), 0, why.cause()));
+            default -> fail(failure(bulk, why.status(), why.error(), 0, why.cause()));
         }
     }
 
-    /** A document that is alone is at fault if the error says so, or if others get through meanwhile. */
-    private void halve(Bulk bulk, int status, ItemError error) {
-        bulk.refused(timers.nanoTime());
-        if (bulk.size() == 1) {
-            if (status == TOO_LARGE || Outcome.isAboutContent(error) || doOthersGetThrough(bulk)) {
-                reject(bulk.operations().get(0), status, error);
-                finishAndRelease(bulk, bulk.operations());
-            } else {
-                repeatCounted(bulk, status, error, null);
-            }
-            return;
+    private void rejectAlone(Bulk bulk, Step step, Failed why) {
+        Operation operation = bulk.operations().get(0);
+        ItemError error = why.error() == null ? ItemError.unanswered(why.cause()) : why.error();
+        metrics.itemRejected();
+        if (step == Step.REJECT) {
+            results.rejected(operation.delivery(), why.status(), error);
+        } else {
+            results.suspected(operation.delivery(), why.status(), error);
         }
+        finishAndRelease(bulk, bulk.operations());
+    }
+
+    private void halve(Bulk bulk) {
         List<Operation> revoked = new ArrayList<>();
         underLock(() -> {
             bulk.waiting();
@@ -363,18 +449,12 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     /**
-     * Sends the request again after a random wait, unless nothing of it succeeded for too long.
+     * Sends the request again after a random wait.
      *
      * @param isOfNode whether only the node failed it: if another one is living, that one gets it at once
      */
-    private void repeat(Bulk bulk, int status, ItemError error, Exception cause, boolean isOfNode) {
-        String what = Failures.describe(bulk, status, error, cause);
+    private void repeat(Bulk bulk, String what, boolean isOfNode) {
         failures.add(bulk, what);
-        long failingForMs = TimeUnit.NANOSECONDS.toMillis(bulk.failingForNanos(timers.nanoTime()));
-        if (failingForMs >= settings.retryTimeoutMs()) {
-            fail(bulk, status, error, 0, cause);
-            return;
-        }
         boolean goesElsewhere = isOfNode && client.hasLivingNode();
         long delayMs = goesElsewhere ? 0 : backoff.delayMs(Math.max(1, bulk.attempts()));
         failures.warnNowAndThen(bulk, what, delayMs, timers.nanoTime());
@@ -393,13 +473,13 @@ public final class BulkWriter implements BulkClient.Listener {
         reportRevoked(revoked);
     }
 
-    private void fail(Bulk bulk, int status, ItemError error, int item, Throwable cause) {
+    private void fail(ConnectException cause) {
         synchronized (this) {
             if (stopped) {
                 return;
             }
             stopped = true;
         }
-        results.failed(new ConnectException(Failures.describe(bulk, status, error, item, cause), cause));
+        results.failed(cause);
     }
 }

@@ -1,8 +1,11 @@
 package io.sluice.connect.bulk;
 
 import io.sluice.connect.metrics.SinkMetrics;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -10,11 +13,16 @@ import org.slf4j.LoggerFactory;
 final class Failures {
     private static final Logger LOG = LoggerFactory.getLogger(Failures.class);
     private static final long WARNING_INTERVAL_NANOS = 10_000_000_000L;
+    private static final long PARKED_WARNING_INTERVAL_NANOS = 300_000_000_000L;
 
     private final SinkMetrics metrics;
     private final Set<Bulk> failing = new HashSet<>();
     private long warnedAtNanos;
     private long failuresSinceWarning;
+    private final Map<String, Long> saidOfParked = new HashMap<>();
+    private long saidOfUnstoredAtNanos;
+    private long redirectedSinceWarning;
+    private long droppedSinceWarning;
 
     Failures(SinkMetrics metrics) {
         this.metrics = metrics;
@@ -48,6 +56,40 @@ final class Failures {
                 delayMs,
                 failuresSinceWarning);
         failuresSinceWarning = 0;
+    }
+
+    /** A target cannot be served; said at once, then every few minutes. */
+    synchronized void parked(String target, String why, long nowNanos) {
+        metrics.parked(target);
+        Long said = saidOfParked.get(target);
+        if (said == null || nowNanos - said >= PARKED_WARNING_INTERVAL_NANOS) {
+            saidOfParked.put(target, nowNanos);
+            LOG.warn("{}: cannot be served, its records wait, those of other targets go on: {}", target, why);
+        }
+    }
+
+    synchronized void served(String target, long afterNanos) {
+        metrics.served(target);
+        saidOfParked.remove(target);
+        LOG.info("{}: served again after {} ms", target, TimeUnit.NANOSECONDS.toMillis(afterNanos));
+    }
+
+    /** Documents that the cluster accepted and did not store where they were sent; said now and then. */
+    synchronized void warnOfUnstored(String target, int redirected, int droppedByPipeline, long nowNanos) {
+        redirectedSinceWarning += redirected;
+        droppedSinceWarning += droppedByPipeline;
+        boolean isSilent = saidOfUnstoredAtNanos != 0 && nowNanos - saidOfUnstoredAtNanos < WARNING_INTERVAL_NANOS;
+        if (redirectedSinceWarning + droppedSinceWarning == 0 || isSilent) {
+            return;
+        }
+        saidOfUnstoredAtNanos = nowNanos;
+        LOG.warn(
+                "{}: {} documents went to the failure store, an ingest pipeline dropped {} (since the last warning)",
+                target,
+                redirectedSinceWarning,
+                droppedSinceWarning);
+        redirectedSinceWarning = 0;
+        droppedSinceWarning = 0;
     }
 
     /** Never to be passed over: something between here and the cluster mixes answers up. */

@@ -1,5 +1,6 @@
 package io.sluice.connect.bulk;
 
+import io.sluice.connect.config.RequestSettings;
 import io.sluice.connect.encode.Operation;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -9,14 +10,16 @@ import java.util.concurrent.TimeUnit;
 /** The operations that wait to be sent to one index, in order. */
 final class Lane {
     private final String index;
-    private final BulkSettings settings;
+    private final RequestSettings settings;
     private final ArrayDeque<Operation> waiting = new ArrayDeque<>();
     private long bytes;
     private long sinceNanos;
     private int flushed;
     private boolean partialInFlight;
+    /** {@code null} while the target is served. */
+    private Parking parking;
 
-    Lane(String index, BulkSettings settings) {
+    Lane(String index, RequestSettings settings) {
         this.index = index;
         this.settings = settings;
     }
@@ -28,6 +31,49 @@ final class Lane {
     void add(Operation operation) {
         waiting.add(operation);
         bytes += operation.bodyBytes();
+    }
+
+    /**
+     * Keeps back what is for this target, which cannot be served; a request is sent now and then to see whether it can.
+     *
+     * @param bulk the request that failed, whose operations go back to where they came from
+     * @return whether it was served until now
+     */
+    boolean park(Bulk bulk, long nowNanos, Backoff backoff) {
+        List<Operation> operations = bulk.operations();
+        for (int i = operations.size() - 1; i >= 0; i--) {
+            waiting.addFirst(operations.get(i));
+            bytes += operations.get(i).bodyBytes();
+        }
+        flushed = 0;
+        boolean isFirst = parking == null;
+        if (isFirst || bulk.isProbe()) {
+            parking = isFirst ? Parking.since(nowNanos) : parking;
+            parking = parking.again(nowNanos, backoff);
+        }
+        return isFirst;
+    }
+
+    /** The target is served again; returns since when it was not, {@code null} if it always was. */
+    Parking unpark(long nowNanos) {
+        Parking before = parking;
+        parking = null;
+        lingersSince(nowNanos);
+        return before;
+    }
+
+    /** The request that was to find out has ended without telling: another one may. */
+    void probeEnded() {
+        parking = parking == null ? null : parking.notProbed();
+    }
+
+    Parking parking() {
+        return parking;
+    }
+
+    /** The operations that wait for a target which cannot be served. */
+    List<Operation> parked() {
+        return parking == null ? List.of() : List.copyOf(waiting);
     }
 
     /** Lets what waits now be sent without waiting for more. */
@@ -45,12 +91,12 @@ final class Lane {
 
     /** Whether nothing waits and nothing has to come back: the lane may go. */
     boolean isUnused() {
-        return waiting.isEmpty() && !partialInFlight;
+        return waiting.isEmpty() && !partialInFlight && (parking == null || !parking.isProbed());
     }
 
     /** Whether a request that is not full may be sent as soon as it has waited long enough. */
     boolean mayLinger() {
-        return !waiting.isEmpty() && !partialInFlight;
+        return !waiting.isEmpty() && (parking == null ? !partialInFlight : !parking.isProbed());
     }
 
     /** The time from which on the next request lingers. */
@@ -60,12 +106,15 @@ final class Lane {
 
     /** How much longer a request that is not full has to wait, 0 or less for no longer. */
     long remainingMs(long nowNanos) {
+        if (parking != null) {
+            return parking.remainingMs(nowNanos);
+        }
         return settings.lingerMs() - TimeUnit.NANOSECONDS.toMillis(nowNanos - sinceNanos);
     }
 
     /** Whether a permit is all that a request of this lane waits for. */
     boolean isReady(long nowNanos) {
-        return isFull() || mayLinger() && remainingMs(nowNanos) <= 0;
+        return parking == null && isFull() || mayLinger() && remainingMs(nowNanos) <= 0;
     }
 
     /** Later than any time when nothing waits. */
@@ -77,6 +126,10 @@ final class Lane {
     Bulk cut(long nowNanos) {
         boolean isPartial = !isFull();
         Bulk bulk = new Bulk(index);
+        if (parking != null) {
+            parking = parking.probed();
+            bulk.setProbe();
+        }
         int most = flushed > 0 ? Math.min(flushed, settings.batchSize()) : settings.batchSize();
         do {
             Operation operation = waiting.poll();

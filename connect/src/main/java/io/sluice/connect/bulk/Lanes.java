@@ -1,5 +1,6 @@
 package io.sluice.connect.bulk;
 
+import io.sluice.connect.config.RequestSettings;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.time.Timers;
 import java.util.ArrayDeque;
@@ -8,6 +9,9 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * What waits to be sent, by index; an index for which nothing waits has no lane.
@@ -18,14 +22,16 @@ import java.util.Map;
 final class Lanes {
     private final Map<String, Lane> lanes = new HashMap<>();
     private final ArrayDeque<Bulk> halves = new ArrayDeque<>();
-    private final BulkSettings settings;
+    private final RequestSettings settings;
     private final Timers timers;
     private final Runnable whenDue;
-    private boolean armed;
+    /** When {@code whenDue} is called at the latest. */
+    private long armedForNanos = Long.MAX_VALUE;
+
     private boolean flushing;
 
     /** @param whenDue called when a request that is not full may have waited long enough */
-    Lanes(BulkSettings settings, Timers timers, Runnable whenDue) {
+    Lanes(RequestSettings settings, Timers timers, Runnable whenDue) {
         this.settings = settings;
         this.timers = timers;
         this.whenDue = whenDue;
@@ -60,17 +66,20 @@ final class Lanes {
 
     /** The request to be sent next, or {@code null}: then {@code whenDue} is called in time. */
     Bulk next() {
-        if (!halves.isEmpty()) {
-            return halves.poll();
-        }
+        return halves.isEmpty() ? nextExcept(Set.of()) : halves.poll();
+    }
+
+    /** Likewise, but none for these indices. */
+    Bulk nextExcept(Set<String> indices) {
         long now = timers.nanoTime();
         Lane oldest = null;
         for (Lane lane : lanes.values()) {
             boolean isOlder = oldest == null || lane.oldestReadAtNanos() < oldest.oldestReadAtNanos();
-            oldest = isOlder && lane.isReady(now) ? lane : oldest;
+            boolean isNext = isOlder && lane.isReady(now) && !indices.contains(lane.index());
+            oldest = isNext ? lane : oldest;
         }
         if (oldest == null) {
-            armForTheNext(now);
+            armForTheNext(now, indices);
             return null;
         }
         Bulk bulk = oldest.cut(now);
@@ -84,26 +93,65 @@ final class Lanes {
         }
     }
 
-    private void armForTheNext(long nowNanos) {
+    private void armForTheNext(long nowNanos, Set<String> exceptFor) {
         long shortest = Long.MAX_VALUE;
         for (Lane lane : lanes.values()) {
-            shortest = lane.mayLinger() ? Math.min(shortest, lane.remainingMs(nowNanos)) : shortest;
+            boolean isWaitedFor = lane.mayLinger() && !exceptFor.contains(lane.index());
+            shortest = isWaitedFor ? Math.min(shortest, lane.remainingMs(nowNanos)) : shortest;
         }
         if (shortest < Long.MAX_VALUE) {
-            arm(shortest);
+            arm(shortest, nowNanos);
         }
     }
 
-    private void arm(long delayMs) {
-        if (!armed) {
-            armed = true;
+    private void arm(long delayMs, long nowNanos) {
+        long dueNanos = nowNanos + TimeUnit.MILLISECONDS.toNanos(delayMs);
+        if (dueNanos < armedForNanos) {
+            armedForNanos = dueNanos;
             timers.after(delayMs, whenDue);
         }
     }
 
+    /** Keeps back what is for the target of this request; tells whether it was served until now. */
+    boolean park(Bulk bulk, Backoff backoff) {
+        Lane lane = lanes.computeIfAbsent(bulk.index(), index -> new Lane(index, settings));
+        return lane.park(bulk, timers.nanoTime(), backoff);
+    }
+
+    /** The target is served; returns since when it was not, {@code null} if it always was. */
+    Parking unpark(String index) {
+        Lane lane = lanes.get(index);
+        if (lane == null || lane.parking() == null) {
+            return null;
+        }
+        Parking before = lane.unpark(timers.nanoTime());
+        removeIfUnused(lane);
+        return before;
+    }
+
+    /** The request that was to find out whether a target is served has ended. */
+    void probeEnded(String index) {
+        Lane lane = lanes.get(index);
+        if (lane != null) {
+            lane.probeEnded();
+            removeIfUnused(lane);
+        }
+    }
+
+    /** Since when the target is not served, {@code null} if it is. */
+    Parking parking(String index) {
+        Lane lane = lanes.get(index);
+        return lane == null ? null : lane.parking();
+    }
+
+    /** The operations that wait for targets which cannot be served. */
+    List<Operation> parked() {
+        return lanes.values().stream().flatMap(lane -> lane.parked().stream()).collect(Collectors.toList());
+    }
+
     /** To be called when {@code whenDue} was. */
     void disarm() {
-        armed = false;
+        armedForNanos = Long.MAX_VALUE;
     }
 
     /** A request for this index that was not full is answered. */

@@ -24,7 +24,10 @@ sealed interface Outcome {
     /** Too large, or one of the documents spoils it: again in two halves, until the one to be rejected is alone. */
     record InHalves() implements Outcome {}
 
-    /** The index, the account or the request is the trouble: no record can get through. */
+    /** The target is the trouble: no record for it can get through, those for others may. */
+    record Unserved() implements Outcome {}
+
+    /** The account or the request is the trouble: no record can get through. */
     record Fatal() implements Outcome {}
 
     Outcome INDEXED = new Completed(Fate.INDEXED);
@@ -38,13 +41,16 @@ sealed interface Outcome {
     Outcome AGAIN = new Again();
     Outcome AGAIN_COUNTED = new AgainCounted();
     Outcome IN_HALVES = new InHalves();
+    Outcome UNSERVED = new Unserved();
     Outcome FATAL = new Fatal();
 
     String INDEX_NOT_FOUND = "index_not_found_exception";
     Set<String> INDEX_TROUBLES = Set.of(INDEX_NOT_FOUND, "index_closed_exception", "invalid_index_name_exception");
     /** What no document is at fault for, though the type is that of documents' faults, too. */
     Pattern TARGET_TROUBLE = Pattern.compile(
-            "pipeline with id \\[[^]]*] does not exist|no write index is defined for alias \\[.*", Pattern.DOTALL);
+            "pipeline with id \\[[^]]*] does not exist|no write index is defined for alias \\[.*"
+                    + "|only write ops with an op_type of create are allowed in data streams",
+            Pattern.DOTALL);
 
     /** How Elasticsearch 7 to 9 and OpenSearch say that they cannot read a request because of what stands in it. */
     Pattern ABOUT_CONTENT =
@@ -67,11 +73,11 @@ sealed interface Outcome {
             return ALREADY_THERE;
         }
         if (isIndexTrouble(error)) {
-            return FATAL;
+            return UNSERVED;
         }
         return switch (status) {
             case 200, 201 -> ofSuccess(kind, status, result);
-            case 404 -> kind == Kind.DELETE ? ofMissing(error) : REJECTED;
+            case 404 -> kind == Kind.DELETE ? ofMissing(error) : ofNotFound(error);
             // The cluster holds as many shards as it may.
             case 400 -> isOfType(error, "validation_exception") ? AGAIN : REJECTED;
             case 409 -> ofConflict(operation, error);
@@ -99,6 +105,11 @@ sealed interface Outcome {
         return error == null ? ALREADY_THERE : AGAIN_COUNTED;
     }
 
+    /** Something that the document or its pipeline names is missing: a model for example, which may come. */
+    private static Outcome ofNotFound(ItemError error) {
+        return isOfType(error, "document_missing_exception") ? REJECTED : AGAIN_COUNTED;
+    }
+
     private static Outcome ofConflict(Operation operation, ItemError error) {
         if (operation.kind() == Kind.UPDATE) {
             return AGAIN_COUNTED;
@@ -119,10 +130,11 @@ sealed interface Outcome {
     static Outcome ofRequest(int status, ItemError error, boolean isAuthorised) {
         return switch (status) {
             case 408, 429, 502, 503, 504 -> AGAIN;
-            case 401, 403 -> isAuthorised ? AGAIN_COUNTED : FATAL;
+            case 401 -> isAuthorised ? AGAIN_COUNTED : FATAL;
+            case 403 -> isAuthorised ? AGAIN_COUNTED : UNSERVED;
             case 413 -> IN_HALVES;
             case 400 -> ofBadRequest(error);
-            default -> status >= 500 ? AGAIN_COUNTED : FATAL;
+            default -> status >= 500 ? AGAIN_COUNTED : isIndexTrouble(error) ? UNSERVED : FATAL;
         };
     }
 
@@ -134,7 +146,7 @@ sealed interface Outcome {
     /** Elasticsearch checks versions and parses upserts before it looks at any item. */
     private static Outcome ofBadRequest(ItemError error) {
         if (isIndexTrouble(error)) {
-            return FATAL;
+            return UNSERVED;
         }
         // What another says, a proxy perhaps, or half an answer, is no verdict on any document.
         return error == ItemError.UNKNOWN ? AGAIN_COUNTED : IN_HALVES;

@@ -12,6 +12,15 @@ public interface Results {
     /** The document will never be accepted. */
     void rejected(Delivery delivery, int status, ItemError error);
 
+    /** The document is the likely cause of lasting failures: others of its target got through meanwhile. */
+    void suspected(Delivery delivery, int status, ItemError error);
+
+    /** The target cannot be served: its records wait, those of others go on. */
+    void parked(String target);
+
+    /** A target that was parked is served again. */
+    void served(String target);
+
     /** The record was not sent, or did not get through, and its partition is no longer ours: it is read again elsewhere. */
     void revoked(Delivery delivery);
 

@@ -223,6 +223,15 @@ public final class TargetSettings {
                 values.getString(EXTERNAL_RESOURCE_USAGE).toUpperCase(Locale.ROOT));
     }
 
+    /** Whether the records of these topics go to more than one target, those with dates in their names aside. */
+    public boolean areSeveral(Set<String> topics) {
+        return topics.stream()
+                        .map(topic -> targetOf(topic).pattern())
+                        .distinct()
+                        .count()
+                > 1;
+    }
+
     /** Where records of this topic go: an existing target named for it, a data stream, or the index by its name. */
     public Target targetOf(String topic) {
         String mapped = mappedTarget(topic);

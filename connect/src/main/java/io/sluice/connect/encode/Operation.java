@@ -35,6 +35,7 @@ public final class Operation {
     private final int idHash;
     private final int bodyBytes;
     private int countedAttempts;
+    private long failedAtNanos;
 
     /** @param source the document, or {@code null} for a delete; neither array ends in a line feed */
     Operation(Kind kind, String index, byte[] id, byte[] action, byte[] source, long version, Delivery delivery) {
@@ -121,7 +122,13 @@ public final class Operation {
     }
 
     /** Counts one more failure of the kind that waiting alone does not cure; returns how many there were. */
-    public int countAttempt() {
+    public int countAttempt(long nowNanos) {
+        failedAtNanos = countedAttempts == 0 ? nowNanos : failedAtNanos;
         return ++countedAttempts;
+    }
+
+    /** When the first of the failures was counted. */
+    public long failedAtNanos() {
+        return failedAtNanos;
     }
 }

@@ -5,7 +5,9 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -35,6 +37,7 @@ public final class SinkMetrics {
     private long recordsRevoked;
     private long stalledForMillis;
     private String lastError = "";
+    private final Set<String> parkedTargets = new TreeSet<>();
     private long bytesAcknowledged;
     private long bulkRequests;
     private long bulkRequestsFailed;
@@ -144,6 +147,16 @@ public final class SinkMetrics {
         return lastError;
     }
 
+    /** A target cannot be served, so that its records wait. */
+    public synchronized void parked(String target) {
+        parkedTargets.add(target);
+    }
+
+    /** A target that was parked is served again. */
+    public synchronized void served(String target) {
+        parkedTargets.remove(target);
+    }
+
     public synchronized void bulkSent(boolean again) {
         bulkRequestsInFlight++;
         if (again) {
@@ -202,6 +215,7 @@ public final class SinkMetrics {
             attributes.put("RecordsRevoked", recordsRevoked);
             attributes.put("StalledForMillis", stalledForMillis);
             attributes.put("LastError", lastError);
+            attributes.put("ParkedTargets", String.join(",", parkedTargets));
             attributes.put("LedgerByPartition", (Supplier<String>) this::ledgerByPartition);
             attributes.put("BytesAcknowledged", bytesAcknowledged);
             attributes.put("BulkRequests", bulkRequests);

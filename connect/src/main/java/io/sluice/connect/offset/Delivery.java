@@ -14,6 +14,7 @@ public final class Delivery {
     private final long readAtNanos;
     private final long intendedSendTimeMicros;
     private final int sourceBytes;
+    private String target = "";
     private long heldBytes;
     private Fate fate;
 
@@ -66,6 +67,16 @@ public final class Delivery {
     /** Size of the record's value as it was read. */
     public long sourceBytes() {
         return sourceBytes;
+    }
+
+    /** Notes where the record goes. */
+    public void setTarget(String name) {
+        target = name;
+    }
+
+    /** Where the record goes, or nothing as long as nobody has said so. */
+    public String target() {
+        return target;
     }
 
     /** Notes the heap bytes that the sink holds for the record. */

@@ -4,6 +4,8 @@ import io.sluice.connect.metrics.SinkMetrics;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -39,6 +41,11 @@ public final class Offsets {
             }
         }
         lastPartition = null;
+    }
+
+    /** The topics of the partitions that this task owns. */
+    public Set<String> topics() {
+        return partitions.keySet().stream().map(TopicPartition::topic).collect(Collectors.toSet());
     }
 
     /**

@@ -104,18 +104,83 @@ class BulkWriterRetriesTest extends WriterWorld {
         assertEquals(3, book.completed.size());
     }
 
-    /** What waiting does not cure is tried max.retries times more, then ends the work. */
+    /** What waiting does not cure is tried max.retries times more, then in halves, and then ends the work. */
     @Test
     void internalErrorsAreRepeatedACountedNumberOfTimes() {
         sendThree();
         for (int attempt = 0; attempt < 4; attempt++) {
-            assertNull(book.failure);
+            assertEquals(List.of("0", "1", "2"), client.offsets(attempt));
             client.refuse(attempt, 500);
             timers.advance(1_000);
         }
+        assertEquals(List.of("2"), client.offsets(4));
+        assertEquals(List.of("0", "1"), client.offsets(5));
+        client.refuse(5, 500);
+        assertNull(book.failure);
+        assertEquals(List.of("0"), client.offsets(7));
+        client.refuse(7, 500);
         assertEquals(
-                "bulk request to t: status 500 some_exception: some reason (attempt 4, first record concerned t-0@0)",
+                "bulk request to t: status 500 some_exception: some reason (attempt 1, first record concerned t-0@0)",
                 book.failure.getMessage());
+    }
+
+    /** A document for which the whole request fails each time is found by halving; the others are stored. */
+    @Test
+    void aDocumentThatFailsItsRequestIsSuspectedAlone() {
+        for (int status : new int[] {500, 429, 503}) {
+            WriterWorld world = new WriterWorld();
+            BulkWriter writer = world.writer(7, 1 << 20, 2, false);
+            world.add(writer, 7);
+            for (int second = 0; second < 300 && world.book.suspected.isEmpty(); second++) {
+                while (world.client.sent.size() > world.client.answered) {
+                    int request = world.client.answered;
+                    if (world.client.offsets(request).contains("4")) {
+                        world.client.refuse(request, status);
+                    } else {
+                        world.client.succeed(request);
+                    }
+                }
+                world.add(writer, 1);
+                world.timers.advance(1_000);
+            }
+            assertEquals(List.of("4 " + status + " some_exception"), world.book.suspected);
+            assertTrue(world.book.completed.keySet().containsAll(Set.of(0L, 1L, 2L, 3L, 5L, 6L)));
+            assertNull(world.book.failure);
+        }
+    }
+
+    /** A server that closes the connection on each large request gets small ones. */
+    @Test
+    void aRequestThatNeverFitsIsHalvedWhateverTheServerSays() {
+        for (Exception cause : List.of(new java.net.SocketException("reset"), new java.net.SocketTimeoutException())) {
+            WriterWorld world = new WriterWorld();
+            BulkWriter writer = world.writer(16, 1 << 20, 5, false);
+            world.add(writer, 16);
+            for (int second = 0; second < 600 && world.book.completed.size() < 16; second++) {
+                while (world.client.sent.size() > world.client.answered) {
+                    int request = world.client.answered;
+                    if (world.client.offsets(request).size() > 3) {
+                        world.client.fail(request, cause);
+                    } else {
+                        world.client.succeed(request);
+                    }
+                }
+                world.timers.advance(1_000);
+            }
+            assertEquals(16, world.book.completed.size());
+            assertNull(world.book.failure);
+        }
+    }
+
+    /** While no node can be reached no request is halved: it is not the request's fault. */
+    @Test
+    void anUnreachableClusterHalvesNothing() {
+        sendThree();
+        for (int attempt = 0; attempt < 40; attempt++) {
+            client.fail(attempt, new ConnectException("Connection refused"));
+            timers.advance(1_000);
+        }
+        assertEquals(Set.of(3), Set.copyOf(sizesSent()));
     }
 
     /** A refusal that would last for ever ends the work at once. */
@@ -283,17 +348,40 @@ class BulkWriterRetriesTest extends WriterWorld {
                 new String[] {"500 some_exception: reason withheld", "403 security_exception: some reason"}) {
             book.failure = null;
             int first = client.sent.size();
-            sendThree();
+            boolean isAlone = error.startsWith("500");
+            add(writer(isAlone ? 1 : 3, 1 << 20, 5, false), isAlone ? 1 : 3);
             for (int attempt = 0; attempt < 4; attempt++) {
                 assertNull(book.failure);
+                boolean hasNeighbours = attempt == 0 && !isAlone;
                 client.answer(
                         first + attempt,
-                        attempt == 0 ? new String[] {"201", "201", item(error)} : new String[] {item(error)});
+                        hasNeighbours ? new String[] {"201", "201", item(error)} : new String[] {item(error)});
                 timers.advance(1_000);
             }
+            String attempts = isAlone ? "4" : "3";
             assertTrue(
-                    book.failure.getMessage().startsWith("bulk request to t: status " + error + " (attempt 3, first"),
+                    book.failure
+                            .getMessage()
+                            .startsWith("bulk request to t: status " + error + " (attempt " + attempts + ", first"),
                     book.failure.getMessage());
+        }
+    }
+
+    /** An item that fails while its neighbours are stored is the likely cause itself: only its record is concerned. */
+    @Test
+    void anItemWhoseNeighboursAreStoredIsSuspected() {
+        for (String error : new String[] {"500 fail_processor_exception", "404 resource_not_found_exception"}) {
+            book.suspected.clear();
+            int first = client.sent.size();
+            sendThree();
+            client.answer(first, "201", error, "201");
+            for (int attempt = 1; attempt < 4; attempt++) {
+                timers.advance(1_000);
+                client.answer(first + attempt, error);
+            }
+            assertEquals(1, book.suspected.size());
+            assertTrue(book.suspected.get(0).endsWith(error), book.suspected.get(0));
+            assertNull(book.failure);
         }
     }
 

@@ -2,6 +2,7 @@ package io.sluice.connect.bulk;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.offset.Delivery;
@@ -18,6 +19,8 @@ import org.apache.kafka.connect.errors.ConnectException;
 final class NotedResults implements Results {
     final Map<Long, Fate> completed = new HashMap<>();
     final List<String> rejected = new ArrayList<>();
+    final List<String> suspected = new ArrayList<>();
+    final Set<String> parked = new HashSet<>();
     final List<Long> revoked = new ArrayList<>();
     private final Map<Object, List<Long>> orderByKey = new HashMap<>();
     private final Set<Object> keys = new HashSet<>();
@@ -48,6 +51,21 @@ final class NotedResults implements Results {
     @Override
     public void rejected(Delivery delivery, int status, ItemError error) {
         rejected.add(delivery.origin().offset() + " " + status + " " + error.type());
+    }
+
+    @Override
+    public void suspected(Delivery delivery, int status, ItemError error) {
+        suspected.add(delivery.origin().offset() + " " + status + " " + error.type());
+    }
+
+    @Override
+    public void parked(String target) {
+        assertTrue(parked.add(target), "parked twice");
+    }
+
+    @Override
+    public void served(String target) {
+        assertTrue(parked.remove(target), "was not parked");
     }
 
     @Override

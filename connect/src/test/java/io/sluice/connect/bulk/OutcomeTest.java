@@ -23,17 +23,19 @@ class OutcomeTest {
                 "DELETE|200|||DELETED",
                 "DELETE|404|||ALREADY_THERE",
                 "DELETE|404|index_not_found_exception|no such index [b]|ALREADY_THERE",
-                "INDEX|404|index_not_found_exception|no such index [b]|FATAL",
-                "INDEX|400|index_closed_exception|closed|FATAL",
-                "INDEX|400|illegal_argument_exception|pipeline with id [enrich] does not exist|FATAL",
+                "INDEX|404|index_not_found_exception|no such index [b]|UNSERVED",
+                "INDEX|400|index_closed_exception|closed|UNSERVED",
+                "INDEX|400|illegal_argument_exception|pipeline with id [enrich] does not exist|UNSERVED",
                 "INDEX|400|document_parsing_exception|failed to parse|REJECTED",
-                "INDEX|400|illegal_argument_exception|no write index is defined for alias [a]. The write index|FATAL",
+                "INDEX|400|illegal_argument_exception|no write index is defined for alias [a]. The write index|UNSERVED",
                 "INDEX|400|validation_exception|this action would add [2] shards, but this cluster has|AGAIN",
                 "DELETE|404|shard_not_found_exception|no such shard|AGAIN_COUNTED",
                 "INDEX|400|mapper_parsing_exception|failed to parse|REJECTED",
                 "INDEX|400|an_error_of_the_future|what|REJECTED",
                 "INDEX|413|too_large|what|REJECTED",
                 "UPDATE|404|document_missing_exception|gone|REJECTED",
+                "INDEX|404|resource_not_found_exception|No known trained model|AGAIN_COUNTED",
+                "INDEX|400|illegal_argument_exception|only write ops with an op_type of create are allowed in data streams|UNSERVED",
                 "CREATE|409|version_conflict_engine_exception|document already exists (current version [1])|ALREADY_THERE",
                 "UPDATE|409|version_conflict_engine_exception|required seqNo [1]|AGAIN_COUNTED",
                 "INDEX|409|version_conflict_engine_exception|current version [1009] is higher or equal to [1009]|ALREADY_THERE",
@@ -82,7 +84,8 @@ class OutcomeTest {
     void aDeleteNeedsAnIndexThatMustExist() {
         ItemError error = new ItemError("index_not_found_exception", "no such index [b]");
         assertEquals(
-                Outcome.FATAL, Outcome.ofItem(Operations.of(Kind.DELETE, 1009), 404, ItemResult.STORED, error, false));
+                Outcome.UNSERVED,
+                Outcome.ofItem(Operations.of(Kind.DELETE, 1009), 404, ItemResult.STORED, error, false));
     }
 
     /** A refused request is repeated, halved or revoked by its status; a 400 by whether Elasticsearch itself says it. */
@@ -95,14 +98,15 @@ class OutcomeTest {
         "504,,AGAIN,AGAIN",
         "500,,AGAIN_COUNTED,AGAIN_COUNTED",
         "401,security_exception,FATAL,AGAIN_COUNTED",
-        "403,security_exception,FATAL,AGAIN_COUNTED",
+        "403,security_exception,UNSERVED,AGAIN_COUNTED",
         "413,,IN_HALVES,IN_HALVES",
         "400,action_request_validation_exception,IN_HALVES,IN_HALVES",
         "400,x_content_parse_exception,IN_HALVES,IN_HALVES",
-        "400,invalid_index_name_exception,FATAL,FATAL",
+        "400,invalid_index_name_exception,UNSERVED,UNSERVED",
         "400,,AGAIN_COUNTED,AGAIN_COUNTED",
         "302,,FATAL,FATAL",
-        "404,index_not_found_exception,FATAL,FATAL",
+        "404,index_not_found_exception,UNSERVED,UNSERVED",
+        "404,,FATAL,FATAL",
         "405,,FATAL,FATAL"
     })
     void refusalsDecide(int status, String type, String atFirst, String afterSuccess) {
@@ -136,6 +140,7 @@ class OutcomeTest {
             case "AGAIN" -> Outcome.AGAIN;
             case "AGAIN_COUNTED" -> Outcome.AGAIN_COUNTED;
             case "IN_HALVES" -> Outcome.IN_HALVES;
+            case "UNSERVED" -> Outcome.UNSERVED;
             case "FATAL" -> Outcome.FATAL;
             default -> new Outcome.Completed(Fate.valueOf(name));
         };

@@ -44,13 +44,23 @@ class WriterWorld {
                 Map.of("connection.url", "http://localhost:9", "write.method", writeMethod, "index.name", index)));
     }
 
-    BulkSettings settings(int batchSize, long bytes, int inFlight, boolean inOrder) {
-        return new BulkSettings(
-                batchSize, bytes, 5, inFlight, 3, 60_000, inOrder, true, documentsPerSecond, bytesPerSecond);
+    SinkConfig settings(int batchSize, long bytes, int inFlight, boolean inOrder) {
+        Map<String, String> settings = new HashMap<>();
+        settings.put("connection.url", "http://localhost:9");
+        settings.put("batch.size", Integer.toString(batchSize));
+        settings.put("bulk.size.bytes", Long.toString(bytes));
+        settings.put("linger.ms", "5");
+        settings.put("max.in.flight.requests", Integer.toString(inFlight));
+        settings.put("max.retries", "3");
+        settings.put("retry.timeout.ms", "60000");
+        settings.put("write.method", inOrder ? "upsert" : "insert");
+        settings.put("max.documents.per.second", Long.toString(documentsPerSecond));
+        settings.put("max.bytes.per.second", Long.toString(bytesPerSecond));
+        return new SinkConfig(settings);
     }
 
     BulkWriter writer(int batchSize, long bytes, int inFlight, boolean inOrder) {
-        BulkSettings settings = settings(batchSize, bytes, inFlight, inOrder);
+        SinkConfig settings = settings(batchSize, bytes, inFlight, inOrder);
         return new BulkWriter(settings, client, new Backoff(100, 1_000, () -> 1.0), timers, book, metrics);
     }
 

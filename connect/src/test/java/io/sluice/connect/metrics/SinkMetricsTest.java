@@ -235,7 +235,7 @@ class SinkMetricsTest {
                         + " BulkRequestsByStatus, BulkRequestsFailed, BulkRequestsInFlight, BulkRetries,"
                         + " BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
                         + " ItemRetries, ItemsRejected,"
-                        + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
+                        + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, ParkedTargets, RecordAgeHistogram,"
                         + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsDroppedByPipeline,"
                         + " RecordsInFlight, RecordsIndexed, RecordsRead, RecordsRedirected, RecordsRevoked, RecordsStale,"
                         + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
