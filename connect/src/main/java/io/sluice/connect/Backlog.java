@@ -19,6 +19,9 @@ final class Backlog {
     private final long maxRecords;
     private final long maxBytes;
     private final Timers timers;
+    /** {@code null} where a stop need not wait for all records. */
+    private final HeldTime heldTime;
+
     private final Map<String, Load> loads = new HashMap<>();
     private final Load all = new Load();
     private final Load parked = new Load();
@@ -36,6 +39,12 @@ final class Backlog {
     }
 
     Backlog(long maxRecords, long maxBytes, Timers timers) {
+        this(maxRecords, maxBytes, false, timers);
+    }
+
+    /** @param isBoundInTime whether a stop is to find no more than it can wait for */
+    Backlog(long maxRecords, long maxBytes, boolean isBoundInTime, Timers timers) {
+        this.heldTime = isBoundInTime ? new HeldTime(timers.nanoTime()) : null;
         this.maxRecords = maxRecords;
         this.maxBytes = maxBytes;
         this.timers = timers;
@@ -47,6 +56,9 @@ final class Backlog {
 
     synchronized void leave(Collection<Delivery> deliveries) {
         deliveries.forEach(delivery -> add(delivery.target(), -1, -delivery.heldBytes()));
+        if (heldTime != null) {
+            heldTime.completed(deliveries.size(), timers.nanoTime());
+        }
         notifyAll();
     }
 
@@ -82,7 +94,8 @@ final class Backlog {
     }
 
     synchronized boolean isFull() {
-        return all.records - parked.records >= maxRecords || all.bytes - parked.bytes >= maxBytes;
+        long most = heldTime == null ? maxRecords : Math.min(maxRecords, heldTime.records());
+        return all.records - parked.records >= most || all.bytes - parked.bytes >= maxBytes;
     }
 
     /** Whether no more may be read of what goes to targets that cannot be served. */
