@@ -1,5 +1,7 @@
 package io.sluice.connect.config;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -61,6 +63,19 @@ final class Accepts {
     static Validator someOf(Class<? extends Enum<?>> choices) {
         Validator one = oneOf(choices);
         return present((key, value) -> ((List<?>) value).forEach(choice -> one.ensureValid(key, choice)));
+    }
+
+    /** Text that can stand in an id or a log. */
+    static Validator text(int mostBytes) {
+        return present((key, value) -> {
+            int bytes = value.toString().getBytes(UTF_8).length;
+            if (bytes > mostBytes) {
+                throw refusal(key, bytes + " bytes", "at most " + mostBytes);
+            }
+            if (value.toString().chars().anyMatch(Character::isISOControl)) {
+                throw refusal(key, "a control character", "none");
+            }
+        });
     }
 
     /** A target's name, which may hold dates. */

@@ -15,9 +15,20 @@ final class DocumentIds {
 
     private DocumentIds() {}
 
-    /** Topic, partition and offset, which no other record has. */
-    static byte[] ofOrigin(Origin origin) {
-        return (origin.topic() + "+" + origin.partition() + "+" + origin.offset()).getBytes(UTF_8);
+    /**
+     * Topic, partition and offset, which no other record of the Kafka cluster has.
+     *
+     * @param prefix what stands before them, {@link #quoted}
+     */
+    static byte[] ofOrigin(String prefix, Origin origin) {
+        return (prefix + origin.topic() + "+" + origin.partition() + "+" + origin.offset()).getBytes(UTF_8);
+    }
+
+    /** The text as it stands between quotes. */
+    static String quoted(String text) {
+        StringBuilder json = new StringBuilder(text.length());
+        text.chars().forEach(c -> appendEscaped(json, (char) c));
+        return json.toString();
     }
 
     /** The record's key as text: bytes, strings, whole numbers and booleans. */
@@ -72,9 +83,7 @@ final class DocumentIds {
         } catch (CharacterCodingException notUtf8) {
             throw new MalformedRecordException(where + ": got bytes that are not UTF-8, expected text", notUtf8);
         }
-        StringBuilder json = new StringBuilder(text.length() + 8);
-        text.chars().forEach(c -> appendEscaped(json, (char) c));
-        return json.toString().getBytes(UTF_8);
+        return quoted(text).getBytes(UTF_8);
     }
 
     private static void appendEscaped(StringBuilder json, char c) {

@@ -68,6 +68,16 @@ class SettingsCheckTest {
                 refusals("batch.size", "many"));
     }
 
+    /** With the longest topic, partition and offset an id has 512 bytes, which is the most that a cluster takes. */
+    @Test
+    void aPrefixLeavesRoomForTheRestOfTheId() {
+        assertEquals(List.of(), refusals("id.prefix", "ü".repeat(116)));
+        assertEquals(
+                List.of("id.prefix: got 233 bytes, expected at most 232"),
+                refusals("id.prefix", "ü".repeat(116) + "a"));
+        assertEquals(List.of("id.prefix: got a control character, expected none"), refusals("id.prefix", "a\u0085b"));
+    }
+
     /** Settings that contradict one another are refused. */
     @Test
     void contradictionsAreRefused() {
