@@ -6,9 +6,12 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.ErrantRecordReporter;
 import org.apache.kafka.connect.sink.SinkTaskContext;
@@ -17,23 +20,26 @@ import org.apache.kafka.connect.sink.SinkTaskContext;
 final class DeadLetters {
     private static final String WORKERS_REPORTER = "org.apache.kafka.connect.runtime.errors.WorkerErrantRecordReporter";
     private static final int LONGEST_REASON = 1_000;
-    private static final int ATTEMPTS = 5;
+    private static final int ATTEMPTS = 2;
 
     private final ErrantRecordReporter reporter;
+    private final Supplier<OptionalLong> lettersFailed;
     private final boolean logged;
     private final List<Pending> pending = new ArrayList<>();
 
     private record Pending(Delivery delivery, Future<Void> arrival) {}
 
-    private DeadLetters(ErrantRecordReporter reporter, boolean logged) {
+    private DeadLetters(ErrantRecordReporter reporter, Supplier<OptionalLong> lettersFailed, boolean logged) {
         this.reporter = reporter;
+        this.lettersFailed = lettersFailed;
         this.logged = logged;
     }
 
     /** The worker's reporter may be a mere log, or throw at the first record: only the settings tell. */
     static DeadLetters of(SinkTaskContext context, Map<String, String> settings) {
-        boolean isQueue = ErrantRecords.haveAQueue(settings);
-        return new DeadLetters(isQueue ? context.errantRecordReporter() : null, ErrantRecords.areLogged(settings));
+        ErrantRecordReporter reporter = ErrantRecords.haveAQueue(settings) ? context.errantRecordReporter() : null;
+        WorkerMetrics worker = WorkerMetrics.of(settings);
+        return new DeadLetters(reporter, worker::lettersFailed, ErrantRecords.areLogged(settings));
     }
 
     /** Whether the worker has somewhere to put rejected records. */
@@ -49,24 +55,31 @@ final class DeadLetters {
     void report(Delivery delivery, String summary, String fullReason) {
         String reason = logged ? summary : fullReason;
         String text = reason.length() > LONGEST_REASON ? reason.substring(0, LONGEST_REASON) + "…" : reason;
-        Exception rejection = new RejectedRecordException(delivery.origin() + ": " + text);
-        Future<Void> arrival = reporter.report(delivery.record(), rejection);
-        // One that arrived before this thread looked arrives again: on a busy machine that happens, not each time.
-        for (int attempts = 1; mayBeRefused(arrival); attempts++) {
-            if (attempts == ATTEMPTS) {
-                throw new ConnectException("the producer refused it at once; it may be larger than the producer's"
-                        + " max.request.size, or the topic may be missing or forbidden");
-            }
-            arrival = reporter.report(delivery.record(), rejection);
-        }
+        Future<Void> arrival = sent(delivery, new RejectedRecordException(delivery.origin() + ": " + text));
         synchronized (pending) {
             pending.add(new Pending(delivery, arrival));
         }
     }
 
-    /** Connect's own reporter takes a letter that its producer refuses at once for one that has arrived. */
-    private boolean mayBeRefused(Future<Void> arrival) {
-        return arrival.isDone() && reporter.getClass().getName().equals(WORKERS_REPORTER);
+    private Future<Void> sent(Delivery delivery, Exception rejection) {
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            OptionalLong failedBefore = lettersFailed.get();
+            Future<Void> arrival = reporter.report(delivery.record(), rejection);
+            if (!wasDoneAtOnce(arrival) || failedBefore.isPresent() && failedBefore.equals(lettersFailed.get())) {
+                return arrival;
+            }
+        }
+        throw new ConnectException("the producer refused it at once; it may be larger than the producer's"
+                + " max.request.size, or the topic may be missing or forbidden");
+    }
+
+    /**
+     * Connect's own reporter drops what is done when it looks, arrived or refused, and then returns a bare completed
+     * future. Which of the two it was, only the worker's count tells; without that, a letter may be written twice.
+     */
+    private boolean wasDoneAtOnce(Future<Void> arrival) {
+        boolean isWorkers = reporter.getClass().getName().equals(WORKERS_REPORTER);
+        return isWorkers && arrival instanceof CompletableFuture;
     }
 
     /** Removes and returns the records that have arrived; one that did not is a ConnectException. */

@@ -47,8 +47,11 @@ final class TaskHarness implements AutoCloseable {
     private static final int RECORDS_PER_POLL = 10_000;
     private static final long LONGEST_WAIT_NANOS = 60_000_000_000L;
 
-    /** What was reported, in order. On a busy machine the task reports a letter twice that arrives before it looks. */
+    /** What was reported, in order. */
     final Set<String> deadLetters = Collections.synchronizedSet(new LinkedHashSet<>());
+
+    /** How often something was. */
+    final AtomicInteger reports = new AtomicInteger();
 
     volatile Runnable beforeReport = () -> {};
     volatile String reportedBy = "";
@@ -122,6 +125,7 @@ final class TaskHarness implements AutoCloseable {
 
     private Future<RecordMetadata> deadLetter(ProcessingContext<ConsumerRecord<byte[], byte[]>> context) {
         reportedBy = Thread.currentThread().getName();
+        reports.incrementAndGet();
         beforeReport.run();
         if (refusesLetters) {
             return CompletableFuture.failedFuture(new RecordTooLargeException("larger than max.request.size"));

@@ -4,8 +4,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.connect.connector.Connector;
@@ -117,9 +120,22 @@ public final class SinkTaskWorker {
         List<ErrorReporter<ConsumerRecord<byte[], byte[]>>> reporters = new ArrayList<>();
         reporters.add(new LogReporter.Sink(id, config, metrics));
         if (!config.dlqTopicName().isBlank()) {
-            reporters.add(queue);
+            reporters.add(counted(queue, metrics));
         }
         return reporters;
+    }
+
+    /** Counts as DeadLetterQueueReporter does: what the producer refuses at once has failed before it is returned. */
+    private static ErrorReporter<ConsumerRecord<byte[], byte[]>> counted(
+            ErrorReporter<ConsumerRecord<byte[], byte[]>> queue, ErrorHandlingMetrics metrics) {
+        return context -> {
+            metrics.recordDeadLetterQueueProduceRequest();
+            Future<RecordMetadata> arrival = queue.report(context);
+            if (arrival instanceof CompletableFuture<RecordMetadata> future && future.isCompletedExceptionally()) {
+                metrics.recordDeadLetterQueueProduceFailed();
+            }
+            return arrival;
+        };
     }
 
     private static Converter converter(Map<String, String> given, String key, boolean isKey) {
