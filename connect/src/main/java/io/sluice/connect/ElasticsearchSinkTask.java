@@ -59,6 +59,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
     private Settlement settlement;
     private Intake intake;
     private Pressure pressure;
+    private UndeliveredRecords undelivered;
     private SinkTaskMBean bean;
     private long commitBegunNanos;
 
@@ -109,6 +110,8 @@ public final class ElasticsearchSinkTask extends SinkTask {
         pressure = new Pressure(context, backlog, writer::parkedPartitions, settlement::hasFailed, timers, metrics);
         metrics.setOldestIncompleteAgeMillis(writer::oldestAgeMillis);
         metrics.setNodesLeftOut(client::nodesLeftOut);
+        undelivered = new UndeliveredRecords(WorkerMetrics.of(settings), settings);
+        metrics.setRecordsUndelivered(undelivered::skipped, undelivered::filtered);
         String clientId = settings.getOrDefault(CONSUMER_CLIENT_ID, "connector-consumer-" + name);
         new StallWatch(name, config.retries().stallTimeoutMs(), timers, metrics, new ConsumerLag(clientId)).start();
         bean = SinkTaskMBean.register(connector, task, metrics);
@@ -165,6 +168,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
     @Override
     public void put(Collection<SinkRecord> records) {
         settlement.throwFailure();
+        undelivered.delivered(records.size());
         intake.take(records);
         pressure.relieve();
         settlement.throwFailure();
@@ -214,7 +218,13 @@ public final class ElasticsearchSinkTask extends SinkTask {
         }
         if (bean != null) {
             // Only now: until the client was closed, answers still came.
-            LOG.info("{}: stopped; {}; by partition {}", name, metrics.ledger(), metrics.ledgerByPartition());
+            LOG.info(
+                    "{}: stopped; {}; not handed over by the worker: {} skipped, {} filtered; by partition {}",
+                    name,
+                    metrics.ledger(),
+                    undelivered.skipped(),
+                    undelivered.filtered(),
+                    metrics.ledgerByPartition());
         }
     }
 

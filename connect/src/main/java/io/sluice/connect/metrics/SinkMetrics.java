@@ -32,6 +32,8 @@ public final class SinkMetrics {
     private final Map<String, Long> bulkRequestsByStatus = new TreeMap<>();
     private LongSupplier oldestIncompleteAgeMillis = () -> 0;
     private IntSupplier nodesLeftOut = () -> 0;
+    private LongSupplier recordsSkipped = () -> 0;
+    private LongSupplier recordsFiltered = () -> 0;
     private long recordsRead;
     private long recordsInFlight;
     private long recordsRevoked;
@@ -65,6 +67,12 @@ public final class SinkMetrics {
     /** Where {@code NodesLeftOut} comes from; asked without this object's lock. */
     public synchronized void setNodesLeftOut(IntSupplier nodes) {
         nodesLeftOut = nodes;
+    }
+
+    /** Where {@code RecordsSkipped} and {@code RecordsFiltered} come from; asked without this object's lock. */
+    public synchronized void setRecordsUndelivered(LongSupplier skipped, LongSupplier filtered) {
+        recordsSkipped = skipped;
+        recordsFiltered = filtered;
     }
 
     /** The ledger of one partition, the same for as long as the task runs. */
@@ -210,9 +218,13 @@ public final class SinkMetrics {
     public Map<String, Object> snapshot() {
         long oldestAgeMillis = oldestAge().getAsLong();
         long leftOut = nodesLeftOut().getAsInt();
+        long skipped = recordsSkipped().getAsLong();
+        long filtered = recordsFiltered().getAsLong();
         synchronized (this) {
             Map<String, Object> attributes = new LinkedHashMap<>(ledger());
             attributes.put("RecordsRevoked", recordsRevoked);
+            attributes.put("RecordsSkipped", skipped);
+            attributes.put("RecordsFiltered", filtered);
             attributes.put("StalledForMillis", stalledForMillis);
             attributes.put("LastError", lastError);
             attributes.put("ParkedTargets", String.join(",", parkedTargets));
@@ -246,6 +258,14 @@ public final class SinkMetrics {
 
     private synchronized IntSupplier nodesLeftOut() {
         return nodesLeftOut;
+    }
+
+    private synchronized LongSupplier recordsSkipped() {
+        return recordsSkipped;
+    }
+
+    private synchronized LongSupplier recordsFiltered() {
+        return recordsFiltered;
     }
 
     /** RecordsRead and what it is the sum of. */

@@ -237,7 +237,8 @@ class SinkMetricsTest {
                         + " ItemRetries, ItemsRejected,"
                         + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, ParkedTargets, RecordAgeHistogram,"
                         + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsDroppedByPipeline,"
-                        + " RecordsInFlight, RecordsIndexed, RecordsRead, RecordsRedirected, RecordsRevoked, RecordsStale,"
+                        + " RecordsFiltered, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsRedirected, RecordsRevoked,"
+                        + " RecordsSkipped, RecordsStale,"
                         + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
                 names.toString());
     }
