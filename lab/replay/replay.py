@@ -1,4 +1,4 @@
-"""Sends dead letters through the sink again, with the version of the record that was refused first."""
+"""Sends dead letters through the sink again, with the id and version of the record that was refused first."""
 
 import time
 from collections import Counter
@@ -189,11 +189,13 @@ def connector_for_replay(config: Mapping[str, str], endpoints: Endpoints) -> dic
     """The configuration with which the connector reads replayed records.
 
     A record at the end of the topic has the highest offset, so that it would win over every later document of its key.
-    Its version therefore comes from a header, unless the run's own versions did so already.
+    Its version therefore comes from a header, unless the run's own versions did so already. Where ids are made of
+    offsets, its id is that of the record in the header that names it.
     """
     ours = {
         "connection.url": endpoints.access.sink.get("connection.url") or ",".join(endpoints.elasticsearch_urls),
         "consumer.override.isolation.level": "read_committed",
+        "id.origin.header": REPLAY_OF,
         # What is refused again must come back as a dead letter, and stop nothing.
         "errors.deadletterqueue.context.headers.enable": "true",
     }

@@ -438,6 +438,7 @@ class _RunUnderWay:
             names=self.names,
             records=records,
             key_is_id=self.sink.key_is_id,
+            id_prefix=self.sink.id_prefix,
             sample=self.profile.verify.sample,
             seed=self.context.folder.run_id,
             refusals=refusals(loaded.direct) if loaded.direct else race_errors(self.rally_load),

@@ -122,6 +122,23 @@ def test_a_corrected_mapping_file_is_brought_into_the_index_before_letters_are_s
     assert stored_mapping["_meta"] == {"sluice": {"run": run.run_id}}
 
 
+def test_ids_of_offsets_are_those_of_the_rejected_records(
+    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
+) -> None:
+    """With their prefix, and also when they are sent again and again."""
+    prefixed = ("--set", "sink.config={key.ignore: true, behavior.on.null.values: ignore, id.prefix: 'east:'}")
+    run = run_with_refusals(sluice, tmp_path, *prefixed)
+    elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
+
+    assert dead_letters(sluice, "replay") == (0, "3 dead letters sent again: 3 indexed\n", "")
+
+    ids = {f"east:{run.topic}+0+{offset}" for offset in range(BOOKS + 1)}
+    assert stored(elasticsearch, "sluice-file").keys() == ids
+    forced = dead_letters(sluice, "replay", "--again")
+    assert forced == (0, "3 dead letters sent again: 3 already there\n", "")
+    assert stored(elasticsearch, "sluice-file").keys() == ids
+
+
 def test_a_replay_that_is_killed_sends_nothing_twice(
     sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
 ) -> None:

@@ -73,6 +73,11 @@ class Sink:
         return self.config.get("key.ignore", "false") != "true"
 
     @property
+    def id_prefix(self) -> str:
+        """What stands before an id that is no key."""
+        return self.config.get("id.prefix", "")
+
+    @property
     def keeps_ledger(self) -> bool:
         """Whether it is a connector of ours."""
         return self.config.get("connector.class", "").startswith(OURS)

@@ -37,6 +37,7 @@ class VerificationTarget:
 
     Attributes:
         key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
+        id_prefix: What stands before `topic+partition+offset`.
         sample: Documents to draw at random.
         seed: Another seed draws others.
         refusals: Problems that the load itself has seen, a sentence each.
@@ -51,6 +52,7 @@ class VerificationTarget:
     seed: str
     refusals: tuple[str, ...] = ()
     shares_dead_letters: bool = False
+    id_prefix: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,22 +84,29 @@ class KeyIds:
 
 @dataclass(frozen=True)
 class OffsetIds:
-    """Documents whose id is `topic+partition+offset`."""
+    """Documents whose id is `topic+partition+offset` after a prefix."""
 
     dataset: Dataset
     topic: str
     kafka: KafkaTopics
     end_offsets: Mapping[int, int]
+    prefix: str = ""
+
+    def id_of(self, topic: str, partition: int, offset: int) -> str:
+        """The id of the record at this place."""
+        return f"{self.prefix}{topic}+{partition}+{offset}"
 
     def hashes(self) -> Hashes:
         """The id of each record."""
         return hashes_of(
-            f"{self.topic}+{partition}+{offset}" for partition, end in self.end_offsets.items() for offset in range(end)
+            self.id_of(self.topic, partition, offset)
+            for partition, end in self.end_offsets.items()
+            for offset in range(end)
         )
 
     def dead(self, letter: DeadLetter) -> bytes:
         """The id that a dead-lettered record would have had."""
-        return f"{letter.topic}+{letter.partition}+{letter.offset}".encode()
+        return self.id_of(letter.topic, letter.partition, letter.offset).encode()
 
     def place(self, position: int) -> tuple[int, int]:
         """Partition and offset of the record at this position of `hashes`."""
@@ -110,7 +119,7 @@ class OffsetIds:
     def name(self, position: int) -> str:
         """The id of the record at this position of `hashes`."""
         partition, offset = self.place(position)
-        return f"{self.topic}+{partition}+{offset}"
+        return self.id_of(self.topic, partition, offset)
 
     def sample(self, count: int, draw: random.Random, dead: Hashes) -> dict[str, bytes]:
         """Documents drawn at random, by id: the dataset's document whose key the record at that offset has."""
@@ -128,7 +137,7 @@ class OffsetIds:
             in_dataset = len(numbers) and keys[numbers[0]] == hash_of(key)
             document = self.dataset.document(int(numbers[0])) if in_dataset else b"null"
             shared = int((keys == hash_of(key)).sum()) > 1
-            documents[f"{self.topic}+{partition}+{offset}"] = value if shared else document
+            documents[self.id_of(self.topic, partition, offset)] = value if shared else document
         return documents
 
 
@@ -160,7 +169,8 @@ def verify(
         letters = distinct_letters(kafka.dead_letters(target.names.dead_letter_topic))
         if target.shares_dead_letters:
             letters = [letter for letter in letters if letter.topic == topic]
-        ids = ids if target.key_is_id else OffsetIds(target.dataset, topic, kafka, end_offsets)
+        if not target.key_is_id:
+            ids = OffsetIds(target.dataset, topic, kafka, end_offsets, target.id_prefix)
     expected = ids.hashes()
     dead = hashes_of(ids.dead(letter) for letter in letters)
     comparison = compare(expected, stored_hashes(cluster, index, on_progress), dead)

@@ -157,6 +157,13 @@ def test_the_connector_of_a_replay_takes_versions_from_their_header() -> None:
     assert config["consumer.override.isolation.level"] == "read_committed"
 
 
+def test_the_connector_of_a_replay_makes_ids_of_the_rejected_record() -> None:
+    """The header that names it is the one that a replayed record has, also after it was refused again."""
+    config = connector_for_replay(CONFIG, endpoints("http://a:1"))
+    again = letter(headers=((REPLAY_OF, b"other-0@1"),))
+    assert dict(record_of(again, TOPIC).headers)[config["id.origin.header"]] == str(again.origin).encode()
+
+
 def test_a_replay_finds_elasticsearch_where_the_target_says() -> None:
     """The worker may see other addresses than this machine does."""
     access = Access(sink={"connection.url": "https://es.internal:9200"})

@@ -237,6 +237,17 @@ def test_a_position_has_its_place_in_one_partition() -> None:
     assert [ids.place(position) for position in range(5)] == [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)]
 
 
+def test_ids_of_offsets_have_the_sinks_prefix() -> None:
+    """Those of dead letters and of the sample, too."""
+    kafka = FakeKafka(Prices())
+    ids = OffsetIds(Prices(), TOPIC, kafka, {1: 2}, "east:")  # type: ignore[arg-type]
+    assert ids.name(1) == f"east:{TOPIC}+1+1"
+    assert ids.hashes().tolist() == [hash_of(f"east:{TOPIC}+1+{offset}") for offset in (0, 1)]
+    assert ids.dead(DeadLetter(b"k", TOPIC, 1, 0, "")) == f"east:{TOPIC}+1+0".encode()
+    drawn = ids.sample(2, random.Random(1), hashes_of([]))  # noqa: S311 - a sample, no secret
+    assert drawn.keys() == {f"east:{TOPIC}+1+{offset}" for offset in (0, 1)}
+
+
 def test_there_is_no_place_beyond_the_end() -> None:
     """A position that does not exist is a mistake of ours."""
     with pytest.raises(IndexError):
