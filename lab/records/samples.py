@@ -128,8 +128,7 @@ class KafkaSample(Record):
 class SinkSample(Record):
     """The sink's own ledger, summed over its tasks; counters start again with a task.
 
-    The conservation law: `records_read` = indexed + updated + deleted + already there + stale + dead-lettered + dropped
-    + in flight.
+    The conservation law: `records_read` is the sum of all fates and of those in flight.
 
     Attributes:
         jit_time_ms: What the worker's virtual machine has spent on compiling since it started; no other server says it.
@@ -144,6 +143,8 @@ class SinkSample(Record):
     records_deleted: Count
     records_already_there: Count
     records_stale: Count
+    records_redirected: Count = 0
+    records_dropped_by_pipeline: Count = 0
     records_dead_lettered: Count
     records_dropped: Count
     records_in_flight: Count

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from lab.records.base import Count, Record
+from lab.records.fates import FATES
 
 
 class Documents(Record):
@@ -86,7 +87,7 @@ class DeliveryFailure(Record):
 
 
 class Ledger(Record):
-    """What became of the records that a sink has read; `read` is the sum of the others.
+    """What became of the records that a sink has read, by fate; `read` is the sum of the others.
 
     Attributes:
         in_flight: Read and not decided; below 0 if a record was decided twice, which a sink must never do.
@@ -98,6 +99,8 @@ class Ledger(Record):
     deleted: Count
     already_there: Count
     stale: Count
+    redirected: Count = 0
+    dropped_by_pipeline: Count = 0
     dead_lettered: Count
     dropped: Count
     in_flight: int
@@ -105,12 +108,13 @@ class Ledger(Record):
     @property
     def accounted(self) -> int:
         """Records of which it is known where they are."""
-        return self.stored + self.deleted + self.dead_lettered + self.dropped + self.in_flight
+        known: int = sum(getattr(self, fate.name) for fate in FATES)
+        return known + self.in_flight
 
     @property
     def stored(self) -> int:
         """Records whose document, or a later one of the same id, is stored."""
-        return self.indexed + self.updated + self.already_there + self.stale
+        return sum(getattr(self, fate.name) for fate in FATES if fate.is_stored)
 
 
 class TaskLedger(Record):

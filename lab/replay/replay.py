@@ -11,6 +11,7 @@ from lab.clients.connect import ConnectWorker
 from lab.clients.target import topics_of, worker_of
 from lab.endpoints import HIDDEN, Endpoints
 from lab.errors import ProfileError, StackError
+from lab.records.fates import FATES
 from lab.records.verification import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, DeadLetterTopic, Letter, each_once, groups_of
 from lab.replay.transaction import MarkedWriter, Outgoing
@@ -19,18 +20,11 @@ from lab.run.verify.sink_ledger import read_settled_ledger
 
 AT_ONCE = 5_000
 
-ACCEPTED = ("indexed", "updated", "deleted", "already there", "stale", "accepted")
+REFUSED = "dead_lettered"
+OUTCOMES = {"refused" if fate.name == REFUSED else fate.heading: fate.name for fate in FATES}
+ACCEPTED = (*(fate.heading for fate in FATES if fate.is_stored), "deleted", "accepted")
 POLL_S = 0.5
 STALLED_S = 120.0
-OUTCOMES = {
-    "indexed": "indexed",
-    "updated": "updated",
-    "deleted": "deleted",
-    "already there": "already_there",
-    "stale": "stale",
-    "dropped": "dropped",
-    "refused": "dead_lettered",
-}
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,8 @@ class Replay:
         sent: Letters that this replay has sent.
         earlier: Records that an earlier replay had sent and that the sink had not read before this one.
         outcomes: What became of all of them: `indexed`, `updated`, `deleted`, `already there` (or nothing to delete),
-            `stale` (a newer version is stored), `dropped`, `refused`; `accepted` where the sink keeps no ledger.
+            `stale` (a newer version is stored), `redirected`, `dropped by pipeline`, `dropped`, `refused`; `accepted`
+            where the sink keeps no ledger.
         refused: Those that were refused again, by reason. They are dead letters again.
     """
 

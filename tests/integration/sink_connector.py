@@ -15,13 +15,14 @@ from confluent_kafka.admin import AdminClient
 from lab.clients.kafka import KafkaTopics
 from lab.endpoints import Endpoints, urls_of
 from lab.monitor.sink import JolokiaError, SinkNotRegisteredError, read_beans
+from lab.records.fates import FATES as FATES_OF_RECORDS
 from lab.stack.places import ROOT
 
 PATIENCE_S = 120
 POLL_S = 0.1
 ATTEMPTS = 5
 ANSWER_WITHIN_S = 20
-FATES = ("Indexed", "Updated", "Deleted", "AlreadyThere", "Stale", "DeadLettered", "Dropped", "InFlight")
+FATES = (*(fate.name.title().replace("_", "") for fate in FATES_OF_RECORDS), "InFlight")
 COUNTED = ("BulkRequests", "BulkRequestsFailed", "BulkRetries", "ItemRetries", "BulkRequestsInFlight")
 
 

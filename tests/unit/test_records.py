@@ -9,8 +9,10 @@ from pydantic import ValidationError
 
 from lab import records
 from lab.records.base import Record
+from lab.records.fates import FATES
 from lab.records.run import RunWarning, WarningKind
-from lab.records.samples import KafkaSample
+from lab.records.samples import KafkaSample, SinkSample
+from lab.records.verification import Ledger
 
 
 def record_types() -> list[type[Record]]:
@@ -62,3 +64,26 @@ def test_a_warning_is_of_a_known_kind() -> None:
     with pytest.raises(ValidationError):
         RunWarning.model_validate({"kind": "bad_weather", "seen": "", "likely_cause": "", "remedy": ""})
     assert RunWarning(kind=WarningKind.COLD_SERVERS, seen="", likely_cause="", remedy="").kind == "cold_servers"
+
+
+def test_every_fate_has_its_counts() -> None:
+    """In the ledger and in the samples, which both hold nothing else beside what was read and what is in flight."""
+    fates = {fate.name for fate in FATES}
+    assert set(Ledger.model_fields) == fates | {"read", "in_flight"}
+    assert {name for name in SinkSample.model_fields if name.startswith("records_")} == {
+        f"records_{name}" for name in Ledger.model_fields
+    }
+
+
+def test_a_ledger_without_the_later_fates_is_read() -> None:
+    """A result of before knew neither failure store nor pipelines."""
+    older = dict.fromkeys(set(Ledger.model_fields) - {"redirected", "dropped_by_pipeline"}, 0)
+    ledger = Ledger.model_validate(older | {"read": 3, "indexed": 3})
+    assert (ledger.accounted, ledger.stored, ledger.redirected) == (3, 3, 0)
+
+
+def test_what_is_redirected_or_dropped_is_accounted_for_and_not_stored() -> None:
+    """It is not in the index."""
+    zero = dict.fromkeys(Ledger.model_fields, 0)
+    ledger = Ledger(**(zero | {"read": 12, "indexed": 5, "redirected": 3, "dropped_by_pipeline": 4}))
+    assert (ledger.accounted, ledger.stored) == (12, 5)

@@ -4,20 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.analysis.text import UNKNOWN, count
+from lab.records.fates import FATES
 from lab.records.run import Run
 from lab.records.samples import Sample, SinkSample
 from lab.records.verification import Documents, Ledger, LedgerVerdict, SinkLedger
 
-SINK_PARTS = {
-    "indexed": "indexed as new",
-    "updated": "updated",
-    "deleted": "deleted",
-    "already_there": "already there: read twice",
-    "stale": "stale: a newer version was there",
-    "dead_lettered": "dead-lettered",
-    "dropped": "dropped",
-    "in_flight": "in flight at the end",
-}
+SINK_PARTS = {fate.name: fate.meaning for fate in FATES} | {"in_flight": "in flight at the end"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +91,7 @@ def ledger_sum(ledgers: Sequence[Ledger]) -> Sum:
     )
 
 
-LEDGER_COLUMNS = {
-    "read": "read",
-    "indexed": "indexed",
-    "updated": "updated",
-    "deleted": "deleted",
-    "already_there": "already there",
-    "stale": "stale",
-    "dead_lettered": "dead-lettered",
-    "dropped": "dropped",
-    "in_flight": "in flight",
-}
+LEDGER_COLUMNS = {"read": "read"} | {fate.name: fate.heading for fate in FATES} | {"in_flight": "in flight"}
 PARTITIONS_HEAD = ("task", "partition", *LEDGER_COLUMNS.values())
 MARKS = {"holds": "✓", "broken": "✗", "not checked": UNKNOWN}
 

@@ -27,6 +27,8 @@ LEDGER_ATTRIBUTES = [
     "RecordsDeleted",
     "RecordsAlreadyThere",
     "RecordsStale",
+    "RecordsRedirected",
+    "RecordsDroppedByPipeline",
     "RecordsDeadLettered",
     "RecordsDropped",
     "RecordsInFlight",

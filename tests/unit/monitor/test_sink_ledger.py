@@ -26,6 +26,8 @@ def bean(total: Ledger, partitions: dict[str, Ledger]) -> dict[str, Any]:
         "RecordsDeleted": total.deleted,
         "RecordsAlreadyThere": total.already_there,
         "RecordsStale": total.stale,
+        "RecordsRedirected": total.redirected,
+        "RecordsDroppedByPipeline": total.dropped_by_pipeline,
         "RecordsDeadLettered": total.dead_lettered,
         "RecordsDropped": total.dropped,
         "RecordsInFlight": total.in_flight,

@@ -15,12 +15,14 @@ from lab.records.verification import Ledger, LedgerCheck, LedgerVerdict, SinkLed
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 PART = Ledger(
-    read=1049,
+    read=1079,
     indexed=1009,
     updated=11,
     deleted=2,
     already_there=3,
     stale=5,
+    redirected=13,
+    dropped_by_pipeline=17,
     dead_lettered=7,
     dropped=12,
     in_flight=0,
@@ -57,11 +59,11 @@ def terminal(folder: Path, made: Run) -> str:
 def test_the_report_has_a_row_for_each_partition_and_each_law(tmp_path: Path) -> None:
     """The row's parts add up to what was read."""
     text = words(tmp_path, with_ledger(BALANCES, BROKEN))
-    assert "3 books-17 1,049 1,009 11 2 3 5 7 12 0" in text
+    assert "3 books-17 1,079 1,009 11 2 3 5 13 17 7 12 0" in text
     assert "✓ balance 1 partition balances ✗ topic 1,049 read by the sink, 1,051 in the topic" in text
     assert (
-        "✓ 1,049 read by the sink = 1,009 indexed as new + 11 updated + 2 deleted + 3 already there + 5 stale"
-        " + 7 dead-lettered + 12 dropped"
+        "✓ 1,079 read by the sink = 1,009 indexed as new + 11 updated + 2 deleted + 3 already there + 5 stale"
+        " + 13 redirected + 17 dropped by an ingest pipeline + 7 dead-lettered + 12 dropped"
     ) in text
 
 
