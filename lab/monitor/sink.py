@@ -21,6 +21,8 @@ from lab.records.verification import Ledger, SinkLedger, TaskLedger
 OTHER_FIELDS = frozenset({"tasks", "jit_time_ms", "record_age_ms_p50", "record_age_ms_p99"})
 LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name not in OTHER_FIELDS)
 BY_PARTITION = "LedgerByPartition"
+SKIPPED = "RecordsSkipped"
+FILTERED = "RecordsFiltered"
 RECORD_AGE = "RecordAgeHistogram"
 BULK_SERVICE_TIME = "BulkServiceTimeHistogram"
 AGES_EVERY = 5
@@ -91,15 +93,22 @@ def read_sink_ledger(url: str, connector: str, *, timeout_s: float = 10.0, acces
     """
     totals = {field: attribute(f"records_{field}") for field in Ledger.model_fields}
     with access.client(timeout=timeout_s) as client:
-        beans = read_beans(client, url, connector, [*totals.values(), BY_PARTITION])
+        beans = read_beans(client, url, connector, [*totals.values(), SKIPPED, FILTERED, BY_PARTITION])
     tasks = {}
     for name, bean in sorted(beans.items()):
         number = TASK.search(name)
         tasks[number[1] if number else name] = TaskLedger(
             total=Ledger(**{field: bean[of_bean] for field, of_bean in totals.items()}),
             partitions=orjson.loads(bean[BY_PARTITION]),
+            skipped=known(bean.get(SKIPPED)),
+            filtered=known(bean.get(FILTERED)),
         )
     return SinkLedger(tasks=tasks)
+
+
+def known(count: int | None) -> int | None:
+    """A count of the worker's; the sink says -1 where it cannot read that."""
+    return None if count is None or count < 0 else count
 
 
 def read_sink_histograms(

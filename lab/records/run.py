@@ -94,6 +94,7 @@ class WarningKind(StrEnum):
     SAMPLES_LOST = "samples_lost"
     SERVER_RESTARTED = "server_restarted"
     DEAD_LETTERS = "dead_letters"
+    NOT_INDEXED = "not_indexed"
     SHORT_WINDOW = "short_window"
     DID_NOT_KEEP_UP = "did_not_keep_up"
     DRIVER_LIMITED = "driver_limited"

@@ -17,7 +17,11 @@ class Documents(Record):
         already_there: Records whose document a later record of the same key has replaced, as in a stream of updates.
         dead_lettered: Records in the dead-letter topic; delivered = indexed + already there + dead-lettered. `None` for
             a direct load, for which produced = indexed + already there.
-        dropped: Records that a sink which is to store nothing has read and let go; they belong to that sum.
+        dropped: Records that a sink which is to store nothing has read and let go; they belong to that sum, as do:
+        redirected: Records whose document is in the failure store of the data stream, by the sink's ledger.
+        dropped_by_pipeline: Records whose document an ingest pipeline dropped, by the sink's ledger.
+        skipped: Records that the worker did not hand to the sink and that are no dead letters: a converter or a
+            transform failed, or a transform removed them.
         missing: Documents expected in the index, but not there.
         unexpected: Documents in the index that nothing of this run produced.
         sampled: Documents drawn at random and compared with the dataset.
@@ -31,10 +35,23 @@ class Documents(Record):
     already_there: Count
     dead_lettered: Count | None
     dropped: Count = 0
+    redirected: Count = 0
+    dropped_by_pipeline: Count = 0
+    skipped: Count = 0
     missing: Count
     unexpected: Count
     sampled: Count
     sample_mismatches: Count
+
+    @property
+    def elsewhere(self) -> tuple[tuple[str, int], ...]:
+        """Records that are neither in the index nor dead letters nor lost: what became of them, and how many."""
+        counts = (
+            ("redirected to the failure store", self.redirected),
+            ("dropped by an ingest pipeline", self.dropped_by_pipeline),
+            ("not handed to the sink by the worker", self.skipped),
+        )
+        return tuple((what, records) for what, records in counts if records)
 
     @property
     def loaded(self) -> int:
@@ -123,16 +140,31 @@ class TaskLedger(Record):
     Attributes:
         total: As the task counts it.
         partitions: As it counts it by partition, `topic-partition` → ledger.
+        skipped: Records that a converter or a transform failed on, which the worker tolerated and did not hand over;
+            `None` where it does not say.
+        filtered: Records that a transform removed; `None` likewise.
     """
 
     total: Ledger
     partitions: dict[str, Ledger]
+    skipped: Count | None = None
+    filtered: Count | None = None
 
 
 class SinkLedger(Record):
     """The sink's own ledger at the end of the load, by number of the task. It starts again with a task."""
 
     tasks: dict[str, TaskLedger]
+
+    @property
+    def skipped(self) -> int:
+        """Records that the worker is known to have skipped."""
+        return sum(task.skipped or 0 for task in self.tasks.values())
+
+    @property
+    def undelivered(self) -> int:
+        """Records that the worker is known to have read and not handed over."""
+        return self.skipped + sum(task.filtered or 0 for task in self.tasks.values())
 
 
 class LedgerCheck(Record):

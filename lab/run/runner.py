@@ -40,7 +40,14 @@ from lab.run.query.layout import have_layout, put_away
 from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
 from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.parts import verify_parts
-from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
+from lab.run.verify.sink_ledger import (
+    LedgerEvidence,
+    LedgerReading,
+    samples_in,
+    tasks_restarted,
+    unindexed_records,
+    with_ledger,
+)
 from lab.run.verify.verify import VerificationTarget, verify_consumed
 from lab.stack.groups import Bounds
 from lab.stack.server import uninterrupted
@@ -433,6 +440,9 @@ class _RunUnderWay:
             records = DeliveredRecords(
                 delivered.produced, delivered.delivered, delivered.failed, failures=delivered.failures
             )
+        ends = {topic: self.kafka.end_offsets(topic) for topic in self.names.topics} if loaded.reading else {}
+        in_topic = {f"{topic}-{number}": end for topic, of in ends.items() for number, end in of.items()}
+        restarted = loaded.reading is not None and tasks_restarted(samples_in(self.context.folder.samples))
         target = VerificationTarget(
             dataset=self.context.dataset,
             names=self.names,
@@ -442,6 +452,7 @@ class _RunUnderWay:
             sample=self.profile.verify.sample,
             seed=self.context.folder.run_id,
             refusals=refusals(loaded.direct) if loaded.direct else race_errors(self.rally_load),
+            unindexed=unindexed_records(loaded.reading, in_topic, restarted=restarted),
         )
         if self.profile.verify.expect == "consumed":
             documents, verification = verify_consumed(target, self.kafka, self.cluster)
@@ -450,12 +461,7 @@ class _RunUnderWay:
             # By the names that the samples know; a deployment may have given others.
             self.index_documents = dict(zip(self.context.first_names.indices, by_index.values(), strict=False))
         if loaded.reading:
-            ends = {topic: self.kafka.end_offsets(topic) for topic in self.names.topics}
-            evidence = LedgerEvidence(
-                in_topic={f"{topic}-{number}": end for topic, of in ends.items() for number, end in of.items()},
-                documents=documents,
-                restarted=tasks_restarted(samples_in(self.context.folder.samples)),
-            )
+            evidence = LedgerEvidence(in_topic=in_topic, documents=documents, restarted=restarted)
             verification = with_ledger(verification, loaded.reading, evidence)
         return documents, verification
 

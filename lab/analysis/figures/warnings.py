@@ -52,6 +52,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         server_restarted(cut),
         samples_lost(run, cut),
         dead_letters(run),
+        not_indexed(run),
         driver_limited(run, cut.window, limit),
         busy_machine(run, cut.window),
         late_producer(run),
@@ -185,6 +186,22 @@ def dead_letters(run: Run) -> RunWarning | None:
         likely_cause=f"Elasticsearch rejected them; the most frequent reason: {first}",
         remedy=f"{kept}look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
         " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again",
+    )
+
+
+def not_indexed(run: Run) -> RunWarning | None:
+    """Records whose documents are accounted for, and not where queries look."""
+    if not (elsewhere := run.documents.elsewhere):
+        return None
+    records = sum(number for _, number in elsewhere)
+    return RunWarning(
+        kind=WarningKind.NOT_INDEXED,
+        seen=f"{count(records)} of {count(run.documents.loaded)} records are not in the index: "
+        + ", ".join(f"{count(number)} {what}" for what, number in elsewhere),
+        likely_cause="the data stream keeps rejected documents in its failure store, a pipeline drops documents, or a"
+        " converter or transform of the connector failed on them or removed them",
+        remedy="look into the failure store (`GET NAME::failures/_search`), at the pipeline, or into the worker's log"
+        " (`errors.log.enable`); `errors.deadletterqueue.topic.name` keeps what a converter fails on",
     )
 
 

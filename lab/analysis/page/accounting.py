@@ -55,7 +55,8 @@ def ledger_of(sample: SinkSample) -> Ledger:
 def run_sums(documents: Documents) -> tuple[Sum, ...]:
     """The run's two laws: produced = delivered + failed; delivered = indexed + overwritten + dead-lettered + dropped.
 
-    A direct load knows no Kafka and has one law: produced = indexed + overwritten.
+    What is known to be elsewhere belongs to the second. A direct load knows no Kafka and has one law: produced =
+    indexed + overwritten.
     """
     stored = (
         ("indexed: in the index, checked id by id", documents.indexed),
@@ -74,7 +75,12 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
         ),
         Sum(
             ("records delivered", documents.delivered),
-            (*stored, ("dead-lettered: rejected, kept with the reason", documents.dead_lettered or 0), *dropped),
+            (
+                *stored,
+                ("dead-lettered: rejected, kept with the reason", documents.dead_lettered or 0),
+                *documents.elsewhere,
+                *dropped,
+            ),
         ),
     )
 

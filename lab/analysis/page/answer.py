@@ -4,6 +4,7 @@ from lab.analysis.page.queries import answers_text, clients_text, is_as_expected
 from lab.analysis.text import bytes_text, count, duration, number
 from lab.records.result import Result
 from lab.records.run import Environment, Run
+from lab.records.verification import Documents
 
 
 def what_was_run(run: Run) -> str:
@@ -60,11 +61,21 @@ def what_came_out(run: Run, result: Result) -> str:
     if run.load == "query" and run.query_load is not None:
         return answers_text(run.query_load)
     compared = f"{count(documents.sampled)} drawn at random equal what was sent"
-    if documents.dead_lettered:
-        were, letters = ("were", "dead letters") if documents.dead_lettered > 1 else ("was", "a dead letter")
-        refused = f"{count(documents.dead_lettered)} of {count(documents.produced)} documents {were} rejected"
-        return f"{refused} ({letters}). All others are in the index, and {compared}."
+    if absent := absent_documents(documents):
+        return f"{', '.join(absent)}. All others are in the index, and {compared}."
     return f"All documents are in the index, and {compared}."
+
+
+def absent_documents(documents: Documents) -> list[str]:
+    """How many documents are not in the index although nothing was lost, and what became of them."""
+    letters = documents.dead_lettered or 0
+    rejected = "rejected (a dead letter)" if letters == 1 else "rejected (dead letters)"
+    absent = [(rejected, letters), *documents.elsewhere] if letters else list(documents.elsewhere)
+    whole = f" of {count(documents.produced)} documents"
+    return [
+        f"{count(records)}{'' if place else whole} {'was' if records == 1 else 'were'} {what}"
+        for place, (what, records) in enumerate(absent)
+    ]
 
 
 def over_which_window(run: Run, result: Result) -> str:

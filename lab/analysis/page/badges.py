@@ -15,6 +15,7 @@ TOUCHED: Mapping[WarningKind, tuple[str, ...]] = {
     WarningKind.SAMPLES_LOST: (SAMPLES,),
     WarningKind.SERVER_RESTARTED: (*RATES, *TIMES, SAMPLES),
     WarningKind.DEAD_LETTERS: (DOCUMENTS,),
+    WarningKind.NOT_INDEXED: (DOCUMENTS,),
     WarningKind.SHORT_WINDOW: RATES,
     WarningKind.DID_NOT_KEEP_UP: (*RATES, "end_to_end", "lag_records"),
     WarningKind.DRIVER_LIMITED: RATES,

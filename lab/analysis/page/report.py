@@ -95,7 +95,7 @@ def _answer(run: Run, result: Result) -> dict[str, object]:
         "hero": hero,
         "limiting": result.limited_by and stage_text(result.limited_by.stage, run.environment.product),
         "doubts": doubts,
-        "is_doubtful": bool(doubts or run.documents.dead_lettered),
+        "is_doubtful": bool(doubts or run.documents.dead_lettered or run.documents.elsewhere),
         "tiles": key_figures.tiles(run, result),
         "not_measured": key_figures.not_measured(run, result),
         "touching": {name: badges(result.warnings, name) for name in (COSTS, DOCUMENTS, SAMPLES)},

@@ -78,6 +78,8 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
         line.append(f" · {short}", "bold yellow")
     if letters := result.documents.dead_lettered:
         line.append(f" · {count(letters)} dead letter{'s' if letters > 1 else ''}", "bold yellow")
+    if elsewhere := sum(records for _, records in result.documents.elsewhere):
+        line.append(f" · {count(elsewhere)} not indexed", "bold yellow")
     figures, limit = list(_main_figures(result)), _limit(result)
     while len(figures) > 1 and line.cell_len + sum(len(f" · {text}") for text in (*figures, limit) if text) > width:
         # The table below has them all.
@@ -230,6 +232,7 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
         ("Overwritten", result.documents.already_there),
         ("Dead-lettered", result.documents.dead_lettered),
         ("Dropped", result.documents.dropped or None),
+        *((what.capitalize(), records) for what, records in result.documents.elsewhere),
         ("Missing", result.documents.missing),
     ):
         if records is not None:

@@ -6,7 +6,7 @@ a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isclose
 
 import numpy as np
@@ -37,6 +37,33 @@ class DeliveredRecords:
     failed: int | None = None
     in_topic: int | None = None
     failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unindexed:
+    """Records that are not in the index and not lost, as the sink's ledger says.
+
+    Attributes:
+        dead_lettered: By the sink itself.
+        undelivered: Read by the worker and not handed to the sink; where there is a dead-letter queue, those that a
+            converter or a transform failed on are dead letters.
+    """
+
+    redirected: int = 0
+    dropped_by_pipeline: int = 0
+    dead_lettered: int = 0
+    undelivered: int = 0
+
+    def skipped(self, letters: int) -> int:
+        """Undelivered records that are no dead letters, of which there are so many in all."""
+        return max(0, self.undelivered - max(0, letters - self.dead_lettered))
+
+    def records(self, letters: int) -> int:
+        """All that are neither in the index nor dead letters."""
+        return self.redirected + self.dropped_by_pipeline + self.skipped(letters)
+
+
+NONE_UNINDEXED = Unindexed()
 
 
 @dataclass(frozen=True)
@@ -159,6 +186,7 @@ def account_for(
     sampled: int,
     mismatches: Sequence[str],
     refusals: Sequence[str] = (),
+    unindexed: Unindexed = NONE_UNINDEXED,
 ) -> tuple[Documents, Verification]:
     """The accounting of the run, and a sentence for each sum that does not add up.
 
@@ -167,7 +195,12 @@ def account_for(
         sampled: Documents that were compared with the dataset.
         mismatches: Ids of those that differ from it.
         refusals: Problems that the load itself has seen, a sentence each.
+        unindexed: Records that the sink's ledger accounts for elsewhere.
     """
+    comparison = without_unindexed(comparison, records, len(letters), unindexed.records(len(letters)))
+    if unindexed.records(len(letters)):
+        # Which of the absent ids are the lost ones, a count does not tell.
+        missing_named = ()
     documents = Documents(
         produced=records.produced,
         delivered=records.delivered,
@@ -175,6 +208,9 @@ def account_for(
         indexed=comparison.indexed,
         already_there=comparison.already_there,
         dead_lettered=len(letters) if records.delivered is not None else None,
+        redirected=unindexed.redirected,
+        dropped_by_pipeline=unindexed.dropped_by_pipeline,
+        skipped=unindexed.skipped(len(letters)),
         missing=len(comparison.missing),
         unexpected=comparison.unexpected + comparison.duplicates,
         sampled=sampled,
@@ -191,6 +227,22 @@ def account_for(
         dead_letters=dead_letter_reasons(letters),
         delivery_failures=recorded(records.failures),
     )
+
+
+def without_unindexed(comparison: Comparison, records: DeliveredRecords, letters: int, unindexed: int) -> Comparison:
+    """The comparison without so many records that are known to be elsewhere.
+
+    Where ids have several records and some ids are absent, a record that is elsewhere may be one of a stored id, and
+    an absent id lost: then all absent ones stay missing.
+    """
+    if not unindexed or records.delivered is None:
+        return comparison
+    if not len(comparison.missing):
+        return replace(comparison, already_there=max(0, comparison.already_there - unindexed))
+    if comparison.already_there:
+        return comparison
+    lost = max(0, records.delivered - comparison.indexed - letters - unindexed)
+    return replace(comparison, missing=comparison.missing[:lost])
 
 
 def recorded(failures: Iterable[Failure]) -> tuple[DeliveryFailure, ...]:
@@ -220,7 +272,8 @@ def index_problems(
         origin: What has sent it, such as `this run`.
     """
     if missing := len(comparison.missing):
-        yield f"{counted(missing, 'is', 'are')} missing from the index, such as {', '.join(missing_named[:NAMED])}"
+        names = f", such as {', '.join(missing_named[:NAMED])}" if missing_named else ""
+        yield f"{counted(missing, 'is', 'are')} missing from the index{names}"
     if comparison.unexpected:
         yield f"{counted(comparison.unexpected, 'in the index was', 'in the index were')} not produced by {origin}"
     if comparison.duplicates:
@@ -236,7 +289,8 @@ def storage_problems(
 ) -> Iterator[str]:
     """One sentence for each sum between topic and index that does not add up."""
     yield from index_problems(comparison, missing_named, mismatches, documents.sampled, "this run")
-    accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0)
+    elsewhere = documents.redirected + documents.dropped_by_pipeline + documents.skipped
+    accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0) + elsewhere
     if documents.loaded == accounted or documents.missing:
         return
     if documents.delivered is None:
@@ -248,6 +302,7 @@ def storage_problems(
         yield (
             f"delivered {documents.delivered:,} is not indexed {documents.indexed:,} + overwritten "
             f"{documents.already_there:,} + dead-lettered {documents.dead_lettered:,}"
+            + (f" + redirected, dropped by a pipeline or skipped {elsewhere:,}" if elsewhere else "")
         )
 
 

@@ -19,6 +19,7 @@ from lab.endpoints import OPEN, HttpAccess
 from lab.monitor import read_sink_ledger
 from lab.records.samples import Sample
 from lab.records.verification import Documents, Ledger, LedgerCheck, LedgerVerdict, SinkLedger, Verification
+from lab.run.verify.accounting import Unindexed
 
 SETTLED_WITHIN_S = 5.0
 """Offsets are committed once their records are decided; so nothing is in flight for longer than an instant."""
@@ -118,7 +119,7 @@ def ledger_verdict(reading: LedgerReading, evidence: LedgerEvidence) -> LedgerVe
     if reading.ledger is None:
         return LedgerVerdict(covers=None, checks=tuple(not_checked(law, reading.why_none) for law in laws))
     within = (balance(reading.ledger), totals(reading.ledger))
-    covers = coverage(reading.ledger, evidence)
+    covers = coverage(reading.ledger, evidence.in_topic, restarted=evidence.restarted)
     if covers == "since a task's last start":
         read, there = sum(records_read(reading.ledger).values()), sum(evidence.in_topic.values())
         why = f"the ledger counts since a task's last start: {read:,} records read, the topic holds {there:,}"
@@ -177,35 +178,69 @@ def totals(ledger: SinkLedger) -> LedgerCheck:
     return checked("totals", "; ".join(wrong[:NAMED]) or f"{agree} partitions", holds=not wrong)
 
 
-def coverage(ledger: SinkLedger, evidence: LedgerEvidence) -> Covers:
-    """What has been counted."""
-    read = records_read(ledger)
-    if evidence.restarted or any(read[name] < records for name, records in evidence.in_topic.items()):
+def coverage(ledger: SinkLedger, in_topic: Mapping[str, int], *, restarted: bool) -> Covers:
+    """What has been counted. The worker does not say of which partition it has handed no record over."""
+    read, there = records_read(ledger), Counter(in_topic)
+    unread = (there - read).total()
+    if restarted or unread > ledger.undelivered:
         return "since a task's last start"
-    return "each record once" if read == Counter(evidence.in_topic) else "some records twice"
+    is_once = unread == ledger.undelivered and not read - there
+    return "each record once" if is_once else "some records twice"
+
+
+def unindexed_records(
+    reading: LedgerReading | None, in_topic: Mapping[str, int], *, restarted: bool
+) -> Mapping[str, Unindexed]:
+    """Records of each topic that are not in the index as the ledger says; none where it has not counted each once.
+
+    What the worker has not handed over is known of a single topic only.
+    """
+    ledger = reading.ledger if reading else None
+    if ledger is None or coverage(ledger, in_topic, restarted=restarted) != "each record once":
+        return {}
+    topics = {name.rpartition("-")[0] for name in in_topic}
+    undelivered = ledger.undelivered if len(topics) == 1 else 0
+    return {topic: unindexed_of(topic, ledger, undelivered) for topic in topics}
+
+
+def unindexed_of(topic: str, ledger: SinkLedger, undelivered: int) -> Unindexed:
+    """Those of one topic."""
+    parts = [part for _, name, part in partitions(ledger) if name.rpartition("-")[0] == topic]
+    return Unindexed(
+        redirected=sum(part.redirected for part in parts),
+        dropped_by_pipeline=sum(part.dropped_by_pipeline for part in parts),
+        dead_lettered=sum(part.dead_lettered for part in parts),
+        undelivered=undelivered,
+    )
 
 
 def against_the_run(ledger: SinkLedger, evidence: LedgerEvidence, covers: Covers) -> Iterator[LedgerCheck]:
     """The laws between sink, topic and index. A record that was read twice may be counted twice, but never less."""
     documents = evidence.documents
     parts = [part for _, _, part in partitions(ledger)]
-    comparisons: tuple[tuple[Law, int, str, int, str], ...] = (
-        ("topic", sum(part.read for part in parts), "read", sum(evidence.in_topic.values()), "in the topic"),
+    letters, all_letters = sum(part.dead_lettered for part in parts), documents.dead_lettered or 0
+    of_worker = min(max(0, all_letters - letters), ledger.skipped)
+    comparisons: tuple[tuple[Law, int, str, int, str, int], ...] = (
+        (
+            "topic",
+            sum(part.read for part in parts),
+            "read",
+            sum(evidence.in_topic.values()),
+            "in the topic",
+            ledger.undelivered,
+        ),
         (
             "index",
             sum(part.stored for part in parts),
             "stored",
             documents.indexed + documents.already_there,
             "found in the index or overwritten there",
+            0,
         ),
-        (
-            "dead letters",
-            sum(part.dead_lettered for part in parts),
-            "dead-lettered",
-            documents.dead_lettered or 0,
-            "in the dead-letter topic",
-        ),
+        ("dead letters", letters, "dead-lettered", all_letters, "in the dead-letter topic", of_worker),
     )
-    for law, counted, by_sink, present, where in comparisons:
-        holds = counted == present if covers == "each record once" else counted >= present
-        yield checked(law, f"{counted:,} {by_sink} by the sink, {present:,} {where}", holds=holds)
+    for law, counted, by_sink, present, where, skipped in comparisons:
+        accounted = counted + skipped
+        holds = accounted == present if covers == "each record once" else accounted >= present
+        by_worker = f"{skipped:,} skipped by the worker, " if skipped else ""
+        yield checked(law, f"{counted:,} {by_sink} by the sink, {by_worker}{present:,} {where}", holds=holds)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from lab.records.verification import Documents, Verification
 from lab.run.names import Names
 from lab.run.verify.accounting import (
     NAMED,
+    NONE_UNINDEXED,
     DeliveredRecords,
     Hashes,
+    Unindexed,
     account_for,
     altered,
     compare,
@@ -42,6 +44,7 @@ class VerificationTarget:
         seed: Another seed draws others.
         refusals: Problems that the load itself has seen, a sentence each.
         shares_dead_letters: Whether the topic of dead letters has those of other topics, too.
+        unindexed: By topic, records that the sink's ledger accounts for elsewhere.
     """
 
     dataset: Dataset
@@ -53,6 +56,7 @@ class VerificationTarget:
     refusals: tuple[str, ...] = ()
     shares_dead_letters: bool = False
     id_prefix: str = ""
+    unindexed: Mapping[str, Unindexed] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,9 @@ def verify(
     expected = ids.hashes()
     dead = hashes_of(ids.dead(letter) for letter in letters)
     comparison = compare(expected, stored_hashes(cluster, index, on_progress), dead)
-    sample = ids.sample(target.sample, random.Random(target.seed), dead)  # noqa: S311 - a sample, no secret
+    unindexed = target.unindexed.get(topic, NONE_UNINDEXED)
+    gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
+    sample = ids.sample(target.sample, random.Random(target.seed), gone)  # noqa: S311 - a sample, no secret
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
     mismatches = altered(sample, stored_documents(cluster, index, list(sample)), cluster.rebuilt_vectors(index))
     # Several records may share an id: the first one names it.
@@ -187,6 +193,7 @@ def verify(
         sampled=len(sample),
         mismatches=mismatches,
         refusals=target.refusals,
+        unindexed=unindexed,
     )
 
 

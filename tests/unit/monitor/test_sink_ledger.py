@@ -50,6 +50,18 @@ def test_every_task_has_its_sums_and_its_partitions() -> None:
         assert read_sink_ledger(url, "sluice-x") == SinkLedger(tasks=tasks)
 
 
+@pytest.mark.parametrize(("counts", "known"), [((7, 11), (7, 11)), ((-1, -1), (None, None)), ((), (None, None))])
+def test_what_the_worker_has_not_handed_over_is_of_the_task(
+    counts: tuple[int, ...], known: tuple[int | None, int | None]
+) -> None:
+    """-1 where the sink cannot read the worker's metrics."""
+    more = dict(zip(("RecordsSkipped", "RecordsFiltered"), counts, strict=False))
+    value = {"x:task=3": bean(ledger(7), {}) | more}
+    with server(lambda _path, _body: (200, {"status": 200, "value": value})) as url:
+        task = read_sink_ledger(url, "sluice-x").tasks["3"]
+    assert (task.skipped, task.filtered) == known
+
+
 @pytest.mark.parametrize(
     "answer",
     [

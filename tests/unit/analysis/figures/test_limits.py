@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.analysis.figures.limits import limited_by
-from lab.analysis.figures.warnings import warnings
+from lab.analysis.figures.warnings import not_indexed, warnings
 from lab.analysis.figures.windows import windows
 from lab.records.result import Limit
 from lab.records.run import RunWarning, WarningKind
@@ -146,6 +146,20 @@ def test_dead_letters_are_warned_of() -> None:
     assert told(Truth(dead_lettered=13))[WarningKind.DEAD_LETTERS] == (
         "13 of 115,082 records went to the dead-letter topic"
     )
+
+
+def test_documents_that_are_not_in_the_index_are_warned_of() -> None:
+    """Nothing is lost, and queries do not find them."""
+    made = run(Truth())
+    documents = made.documents.model_copy(update={"redirected": 1009, "skipped": 2})
+    warned = not_indexed(made.model_copy(update={"documents": documents}))
+    assert warned is not None
+    assert (warned.kind, warned.seen) == (
+        WarningKind.NOT_INDEXED,
+        "1,011 of 115,069 records are not in the index: 1,009 redirected to the failure store, 2 not handed to the sink"
+        " by the worker",
+    )
+    assert not_indexed(made) is None
 
 
 def test_garbage_collection_for_a_tenth_of_the_time_is_memory_pressure() -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from lab.analysis.figures.definitions import BY_NAME, TERMS
 from lab.analysis.page import key_figures
 from lab.analysis.page.accounting import run_sums
+from lab.analysis.page.answer import absent_documents
 from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, TOUCHED
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import machine_cpu
@@ -257,6 +258,23 @@ def test_result_and_report_are_drawn_from_one_reading_of_the_folder(tmp_path: Pa
 def test_the_runs_books_are_both_laws() -> None:
     """What is conserved is stated once, and checked here against the synthetic run."""
     assert [part.difference for part in run_sums(run(Truth(dead_lettered=13)).documents)] == [0, 0]
+
+
+def test_what_is_elsewhere_is_named_and_belongs_to_the_sum() -> None:
+    """A verified run does not say that all documents are in the index."""
+    documents = run(Truth(dead_lettered=13)).documents
+    gone = {"redirected": 3, "dropped_by_pipeline": 1, "skipped": 2}
+    made = documents.model_copy(update={"indexed": documents.indexed - 6, **gone})
+    assert [part.difference for part in run_sums(made)] == [0, 0]
+    assert absent_documents(made) == [
+        f"13 of {made.produced:,} documents were rejected (dead letters)",
+        "3 were redirected to the failure store",
+        "1 was dropped by an ingest pipeline",
+        "2 were not handed to the sink by the worker",
+    ]
+    assert absent_documents(made.model_copy(update={"dead_lettered": 0, "redirected": 0, "skipped": 0})) == [
+        f"1 of {made.produced:,} documents was dropped by an ingest pipeline"
+    ]
 
 
 def test_the_terminals_table_fits_sixty_columns(tmp_path: Path) -> None:

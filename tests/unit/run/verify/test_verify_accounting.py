@@ -10,8 +10,10 @@ import pytest
 from lab.clients.kafka import DeadLetter
 from lab.records.verification import Documents, Verification
 from lab.run.verify.accounting import (
+    NONE_UNINDEXED,
     Comparison,
     DeliveredRecords,
+    Unindexed,
     account_for,
     altered,
     compare,
@@ -45,6 +47,7 @@ class World:
     in_topic: int = 0
     failures: tuple[Failure, ...] = ()
     mismatches: list[str] = field(default_factory=list)
+    unindexed: Unindexed = NONE_UNINDEXED
 
     def comparison(self) -> Comparison:
         """What is stored against the records."""
@@ -62,6 +65,7 @@ class World:
             missing_named=[name for name in sorted(set(self.records)) if hash_of(name) in missing],
             sampled=SAMPLED,
             mismatches=self.mismatches,
+            unindexed=self.unindexed,
         )
 
 
@@ -226,6 +230,61 @@ def test_an_id_all_of_whose_records_were_refused_is_not_missing() -> None:
     documents, verification = World(["a"] * 3, letters, [], 3, 3, 0, 3).close()
     assert (documents.missing, documents.dead_lettered) == (0, 3)
     assert verification.verified
+
+
+def distinct_world(seed: int) -> World:
+    """A world in order whose records all have ids of their own, some of them elsewhere, as the ledger says."""
+    draw = random.Random(seed)  # noqa: S311 - a model, no secret
+    ids = [f"book-{number}" for number in range(draw.choice([7, 89, 211]))]
+    letters = [DeadLetter(ids[0].encode(), "books", 0, 0, "too old")] * draw.randrange(2)
+    redirected, dropped, skipped = (draw.randrange(2) for _ in range(3))
+    stored = ids[1 + redirected + dropped + skipped :] + ([] if letters else ids[:1])
+    unindexed = Unindexed(redirected, dropped, len(letters), skipped)
+    return World(ids, letters, stored, len(ids), len(ids), 0, len(ids), unindexed=unindexed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_elsewhere_by_the_ledger_is_not_missing(seed: int) -> None:
+    """Each in its own account, and delivered is the sum of all."""
+    made = distinct_world(seed)
+    documents, verification = made.close()
+    assert (documents.missing, verification.problems) == (0, ())
+    accounted = documents.indexed + documents.dead_lettered + sum(records for _, records in documents.elsewhere)
+    assert documents.delivered == accounted
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_lost_beside_them_is_missing(seed: int) -> None:
+    """Which one it is, a count does not tell."""
+    made = distinct_world(seed)
+    lost = made.stored.pop()
+    documents, verification = made.close()
+    names = "" if documents.elsewhere else f", such as {lost}"
+    assert verification.problems == (f"1 document is missing from the index{names}",)
+
+
+def test_updates_that_are_elsewhere_are_not_overwritten() -> None:
+    """Two of three prices of a book were dropped by a pipeline; the book is there."""
+    made = World(["a"] * 3, [], ["a"], 3, 3, 0, 3, unindexed=Unindexed(dropped_by_pipeline=2))
+    documents, verification = made.close()
+    assert (documents.indexed, documents.already_there, documents.dropped_by_pipeline) == (1, 0, 2)
+    assert verification.verified
+
+
+def test_a_lost_document_does_not_hide_behind_an_update_that_is_elsewhere() -> None:
+    """A price of book a was dropped by a pipeline, book b was lost: the counts alone would agree."""
+    made = World(["a", "a", "a", "b"], [], ["a"], 4, 4, 0, 4, unindexed=Unindexed(dropped_by_pipeline=1))
+    documents, verification = made.close()
+    assert documents.missing == 1
+    assert not verification.verified
+
+
+def test_skipped_records_that_are_dead_letters_count_once() -> None:
+    """The worker's own letters are in the same topic as the sink's."""
+    letters = [DeadLetter(name.encode(), "books", 0, place, "?") for place, name in enumerate("ab")]
+    made = World(["a", "b", "c"], letters, ["c"], 3, 3, 0, 3, unindexed=Unindexed(dead_lettered=1, undelivered=1))
+    documents, verification = made.close()
+    assert (documents.dead_lettered, documents.skipped, verification.verified) == (2, 0, True)
 
 
 def test_nothing_produced_and_nothing_stored_is_in_order() -> None:

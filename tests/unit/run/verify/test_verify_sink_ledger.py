@@ -11,6 +11,7 @@ from lab.monitor.sink import SinkNotRegisteredError
 from lab.records.samples import ProcessSample, Sample, SinkSample
 from lab.records.verification import Documents, Ledger, SinkLedger, TaskLedger, Verification
 from lab.run.verify import sink_ledger
+from lab.run.verify.accounting import Unindexed
 from lab.run.verify.sink_ledger import (
     LedgerEvidence,
     LedgerReading,
@@ -18,6 +19,7 @@ from lab.run.verify.sink_ledger import (
     read_settled_ledger,
     samples_in,
     tasks_restarted,
+    unindexed_records,
     with_ledger,
 )
 
@@ -173,6 +175,63 @@ def test_a_ledger_that_balances_leaves_the_verification_as_it_is() -> None:
     for before in (Verification(verified=True, problems=()), Verification(verified=False, problems=("7 are missing",))):
         judged = with_ledger(before, LedgerReading(WHOLE), RUN)
         assert (judged.verified, judged.problems) == (before.verified, before.problems)
+
+
+def with_skipped(made: SinkLedger, *, skipped: int | None = None, filtered: int | None = None) -> SinkLedger:
+    """The ledger of one task, to which the worker has not handed these over."""
+    ((number, task),) = made.tasks.items()
+    return SinkLedger(tasks={number: task.model_copy(update={"skipped": skipped, "filtered": filtered})})
+
+
+def test_records_that_the_worker_skipped_or_a_transform_removed_close_the_topic() -> None:
+    """Of which partition they were, it does not say."""
+    made = with_skipped(tasks({"b-0": ledger(indexed=101), "b-1": ledger(indexed=50)}), skipped=2, filtered=1)
+    against = found({"b-0": 103, "b-1": 51}, indexed=151)
+    verdict = ledger_verdict(LedgerReading(made), against)
+    assert (verdict.covers, [check.outcome for check in verdict.checks]) == ("each record once", ["holds"] * 5)
+    assert verdict.checks[2].found == "151 read by the sink, 3 skipped by the worker, 154 in the topic"
+
+
+def test_a_record_too_few_is_not_made_up_for_by_one_that_was_skipped() -> None:
+    """One was skipped, and two are not read."""
+    made = with_skipped(tasks({"b-0": ledger(indexed=101)}), skipped=1)
+    assert outcomes(made, found({"b-0": 103}, indexed=101))[2] == "not checked"
+
+
+def test_dead_letters_of_the_worker_are_told_from_the_sinks() -> None:
+    """What a converter fails on is in the same topic; more letters than that are too many."""
+    made = with_skipped(tasks({"b-0": ledger(indexed=101, dead_lettered=3)}), skipped=2)
+    verdict = ledger_verdict(LedgerReading(made), found({"b-0": 106}, indexed=101, dead_lettered=5))
+    assert (verdict.checks[4].outcome, verdict.checks[4].found) == (
+        "holds",
+        "3 dead-lettered by the sink, 2 skipped by the worker, 5 in the dead-letter topic",
+    )
+    assert outcomes(made, found({"b-0": 106}, indexed=101, dead_lettered=6))[4] == "broken"
+
+
+def test_what_is_elsewhere_is_known_by_topic() -> None:
+    """Topics may have hyphens; what the worker skipped is of the only topic."""
+    made = tasks({"b-c-0": ledger(indexed=7, redirected=2), "b-c-1": ledger(indexed=5, dead_lettered=3)})
+    in_topic = {"b-c-0": 9, "b-c-1": 8}
+    assert unindexed_records(LedgerReading(made), in_topic, restarted=False) == {
+        "b-c": Unindexed(redirected=2, dead_lettered=3)
+    }
+    skipping = LedgerReading(with_skipped(made, skipped=4))
+    assert unindexed_records(skipping, {"b-c-0": 11, "b-c-1": 10}, restarted=False)["b-c"].undelivered == 4
+    several = LedgerReading(with_skipped(tasks({"a-0": ledger(dropped_by_pipeline=7), "b-0": ledger(indexed=1)})))
+    assert unindexed_records(several, {"a-0": 7, "b-0": 1}, restarted=False) == {
+        "a": Unindexed(dropped_by_pipeline=7),
+        "b": Unindexed(),
+    }
+
+
+def test_nothing_is_elsewhere_by_a_ledger_that_has_not_counted_each_record_once() -> None:
+    """Missing documents stay missing."""
+    made = LedgerReading(tasks({"b-0": ledger(indexed=7, redirected=2)}))
+    assert unindexed_records(made, {"b-0": 9}, restarted=True) == {}
+    assert unindexed_records(made, {"b-0": 8}, restarted=False) == {}
+    assert unindexed_records(LedgerReading(None, "no metrics"), {"b-0": 9}, restarted=False) == {}
+    assert unindexed_records(None, {}, restarted=False) == {}
 
 
 def test_after_a_restart_only_the_ledger_itself_is_checked() -> None:
