@@ -17,7 +17,19 @@ public final class DocumentSettings {
     private static final String METADATA_FIELDS = "metadata.fields";
     private static final String METADATA_OBJECT = "metadata.object";
     private static final String DATA_STREAM_TIMESTAMP_FIELD = "data.stream.timestamp.field";
+    private static final String TEMPORAL_FORMAT = "temporal.format";
+    private static final String DECIMAL_FORMAT = "decimal.format";
     private static final String AGE_HEADER = "age.header";
+
+    private enum TemporalFormat {
+        ISO,
+        EPOCH
+    }
+
+    private enum DecimalFormat {
+        NUMERIC,
+        STRING
+    }
 
     private final AbstractConfig values;
 
@@ -59,6 +71,23 @@ public final class DocumentSettings {
                         "Fields, separated by commas, of which the first present becomes @timestamp in a data "
                                 + "stream; otherwise the record's timestamp does. A document's own @timestamp is kept.")
                 .define(
+                        TEMPORAL_FORMAT,
+                        Type.STRING,
+                        "iso",
+                        Accepts.oneOf(TemporalFormat.class),
+                        LOW,
+                        "Dates and times of Connect and Debezium in structs and maps: iso writes 2026-11-26, 13:18:19.000 "
+                                + "and 2026-11-26T13:18:19.000Z; epoch the numbers that they are made of, for indices "
+                                + "that have mapped them as numbers.")
+                .define(
+                        DECIMAL_FORMAT,
+                        Type.STRING,
+                        "numeric",
+                        Accepts.oneOf(DecimalFormat.class),
+                        LOW,
+                        "Decimals in structs and maps: numeric writes a number with all its digits, string the same "
+                                + "in quotes.")
+                .define(
                         AGE_HEADER,
                         Type.STRING,
                         "sluice.intended-send-time-us",
@@ -99,6 +128,15 @@ public final class DocumentSettings {
 
     public List<String> timestampFields() {
         return values.getList(DATA_STREAM_TIMESTAMP_FIELD);
+    }
+
+    /** Whether dates and times are written as numbers. */
+    public boolean epochs() {
+        return TemporalFormat.EPOCH.name().equalsIgnoreCase(values.getString(TEMPORAL_FORMAT));
+    }
+
+    public boolean decimalsAsText() {
+        return DecimalFormat.STRING.name().equalsIgnoreCase(values.getString(DECIMAL_FORMAT));
     }
 
     public String ageHeader() {

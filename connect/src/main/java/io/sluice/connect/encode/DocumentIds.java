@@ -5,6 +5,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.sluice.connect.offset.Origin;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
+import java.util.Map;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.sink.SinkRecord;
 
 /** Document ids as they stand between the quotes of a JSON string. */
 final class DocumentIds {
@@ -31,18 +35,19 @@ final class DocumentIds {
         return json.toString();
     }
 
-    /** The record's key as text: bytes, strings, whole numbers and booleans. */
-    static byte[] ofKey(Object key) throws MalformedRecordException {
-        return quotable(key, "record key", "_id");
+    /** The record's key as text: all that is no struct, map or list. */
+    static byte[] ofKey(SinkRecord record) throws MalformedRecordException {
+        return quotable(record.keySchema(), record.key(), "record key", "_id");
     }
 
     /** Likewise for a routing; {@code where} says in a refusal where it comes from. */
-    static byte[] ofRouting(Object value, String where) throws MalformedRecordException {
-        return quotable(value, where, "routing");
+    static byte[] ofRouting(Schema schema, Object value, String where) throws MalformedRecordException {
+        return quotable(schema, value, where, "routing");
     }
 
-    private static byte[] quotable(Object value, String where, String what) throws MalformedRecordException {
-        byte[] text = textOf(value, where, what);
+    private static byte[] quotable(Schema schema, Object value, String where, String what)
+            throws MalformedRecordException {
+        byte[] text = textOf(schema, value, where, what);
         if (text.length == 0 || text.length > LONGEST_ID_BYTES) {
             throw new MalformedRecordException(where + ": got " + text.length + " bytes, expected 1 to "
                     + LONGEST_ID_BYTES + " (it becomes the document's " + what + ")");
@@ -50,21 +55,29 @@ final class DocumentIds {
         return isPlain(text) ? text : escaped(text, where);
     }
 
-    private static byte[] textOf(Object key, String where, String what) throws MalformedRecordException {
-        if (key instanceof byte[] bytes) {
-            return bytes;
-        }
-        if (key instanceof ByteBuffer buffer) {
-            byte[] bytes = new byte[buffer.remaining()];
-            buffer.duplicate().get(bytes);
+    private static byte[] textOf(Schema schema, Object key, String where, String what) throws MalformedRecordException {
+        byte[] bytes = Buffers.bytesOf(key);
+        if (bytes != null) {
             return bytes;
         }
         if (key instanceof String || key instanceof Number || key instanceof Boolean) {
             return key.toString().getBytes(UTF_8);
         }
-        throw new MalformedRecordException(where + ": got "
-                + (key == null ? "none" : key.getClass().getSimpleName())
-                + ", expected bytes, a string or a number (it becomes the document's " + what + ")");
+        try {
+            return PlainValues.OF_IDS.text(schema, key).getBytes(UTF_8);
+        } catch (UnwritableException | RuntimeException none) {
+            throw new MalformedRecordException(
+                    where + ": got " + (key == null ? "none" : "a " + UnwritableException.nameOf(key))
+                            + ", expected bytes, a string or a number (it becomes the document's " + what + ")"
+                            + remedy(key, where));
+        }
+    }
+
+    private static String remedy(Object key, String where) {
+        boolean hasParts = key instanceof Struct || key instanceof Map;
+        return hasParts && where.equals("record key")
+                ? "; take one of its fields with the transform ExtractField$Key, or set key.ignore=true"
+                : "";
     }
 
     private static boolean isPlain(byte[] id) {

@@ -4,14 +4,19 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.nio.ByteBuffer;
 import java.util.Map;
-import org.apache.kafka.connect.errors.DataException;
-import org.apache.kafka.connect.json.JsonConverter;
+import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.sink.SinkRecord;
 
 /** Turns the value of a record into one line of a bulk request. Not safe for several threads. */
 public final class Documents {
+    private static final int WIRE_FORMAT_BYTES = 5;
+
     private final JsonObjectCheck check = new JsonObjectCheck();
-    private JsonConverter converter;
+    private final ValueWriter values;
+
+    Documents(ValueWriter values) {
+        this.values = values;
+    }
 
     /**
      * The value as one line of UTF-8 between braces, which Elasticsearch finds to be a JSON object or rejects.
@@ -20,17 +25,21 @@ public final class Documents {
      * only cost. What may be no single line is checked like {@link #checked}.
      */
     byte[] unparsed(SinkRecord record) throws MalformedRecordException {
-        byte[] json = bytesOf(record);
+        byte[] json = textOf(record.value());
+        if (json == null) {
+            return written(record);
+        }
         return OneLine.isBraced(json) ? json : checked(json);
     }
 
     /** The value's JSON; bytes and strings go through as they are, only line breaks between tokens become spaces. */
     byte[] checked(SinkRecord record) throws MalformedRecordException {
-        return checked(bytesOf(record));
+        byte[] json = textOf(record.value());
+        return json == null ? written(record) : checked(json);
     }
 
     private byte[] checked(byte[] json) throws MalformedRecordException {
-        String fault = check.faultOf(json);
+        String fault = faultOf(check, json);
         if (fault != null) {
             throw new MalformedRecordException(fault);
         }
@@ -40,41 +49,34 @@ public final class Documents {
     /** Why a record's value is no JSON object, without quoting it; {@code null} when it is one, or no text at all. */
     public static String faultOf(SinkRecord record) {
         byte[] json = textOf(record.value());
-        return json == null ? null : new JsonObjectCheck().faultOf(json);
+        return json == null ? null : faultOf(new JsonObjectCheck(), json);
     }
 
-    private byte[] bytesOf(SinkRecord record) throws MalformedRecordException {
-        byte[] text = textOf(record.value());
-        return text == null ? converted(record) : text;
+    private static String faultOf(JsonObjectCheck check, byte[] json) {
+        String fault = check.faultOf(json);
+        if (fault == null || json.length < WIRE_FORMAT_BYTES || json[0] != 0) {
+            return fault;
+        }
+        return fault + "; byte 0 and schema id "
+                + ByteBuffer.wrap(json, 1, Integer.BYTES).getInt()
+                + " before it are a schema registry's wire format: set its converter as value.converter";
     }
 
     private static byte[] textOf(Object value) {
-        if (value instanceof byte[] bytes) {
-            return bytes;
-        }
-        if (value instanceof String text) {
-            return text.getBytes(UTF_8);
-        }
-        if (value instanceof ByteBuffer buffer) {
-            byte[] bytes = new byte[buffer.remaining()];
-            buffer.duplicate().get(bytes);
-            return bytes;
-        }
-        return null;
+        return value instanceof String text ? text.getBytes(UTF_8) : Buffers.bytesOf(value);
     }
 
-    private byte[] converted(SinkRecord record) throws MalformedRecordException {
-        if (converter == null) {
-            converter = new JsonConverter();
-            converter.configure(Map.of("schemas.enable", "false", "decimal.format", "NUMERIC"), false);
+    /** Needs no check: what is written is JSON on one line. */
+    private byte[] written(SinkRecord record) throws MalformedRecordException {
+        Object value = record.value();
+        byte[] json = value instanceof Struct || value instanceof Map
+                ? values.json(record.valueSchema(), value, "record value")
+                : null;
+        if (json == null || json[0] != '{') {
+            throw new MalformedRecordException("record value: got a " + UnwritableException.nameOf(value)
+                    + ", expected a struct, a map, or JSON in a string or bytes");
         }
-        try {
-            return converter.fromConnectData(record.topic(), record.valueSchema(), record.value());
-        } catch (DataException notConvertible) {
-            // The cause is left out: its message may quote the value.
-            throw new MalformedRecordException("record value: JsonConverter cannot write it: "
-                    + notConvertible.getClass().getSimpleName());
-        }
+        return json;
     }
 
     /** A raw line break cannot stand inside a string of valid JSON, so each one is whitespace between tokens. */

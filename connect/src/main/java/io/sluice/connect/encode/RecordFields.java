@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import io.sluice.connect.config.DocumentSettings;
 import io.sluice.connect.config.MetadataField;
 import io.sluice.connect.offset.Origin;
 import java.io.IOException;
@@ -13,9 +14,12 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.StringJoiner;
+import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.sink.SinkRecord;
 
@@ -24,48 +28,56 @@ final class RecordFields {
     private static final JsonFactory JSON = new JsonFactory();
     private static final String TIMESTAMP = "@timestamp";
 
-    private RecordFields() {}
+    private final String object;
+    private final Set<MetadataField> fields;
+    private final ValueWriter values;
+
+    RecordFields(DocumentSettings settings, ValueWriter values) {
+        this.object = settings.metadataObject();
+        this.fields = settings.metadataFields();
+        this.values = values;
+    }
+
+    boolean areNone() {
+        return fields.isEmpty();
+    }
 
     /** {@code "kafka":{"topic":…}} with the fields asked for; what the record has not is {@code null}. */
-    static String metadata(String object, Set<MetadataField> fields, SinkRecord record, Origin origin) {
+    String metadata(SinkRecord record, Origin origin) throws MalformedRecordException {
         StringJoiner members = new StringJoiner(",", quoted(object) + ":{", "}");
         for (MetadataField field : fields) {
-            String value =
-                    switch (field) {
-                        case TOPIC -> quoted(origin.topic());
-                        case PARTITION -> Integer.toString(origin.partition());
-                        case OFFSET -> Long.toString(origin.offset());
-                        case TIMESTAMP -> String.valueOf(record.timestamp());
-                        case KEY -> valueOf(record.key());
-                        case HEADERS -> headers(record);
-                    };
-            members.add(quoted(field.fieldName()) + ":" + value);
+            members.add(quoted(field.fieldName()) + ":" + valueOf(field, record, origin));
         }
         return members.toString();
     }
 
-    private static String headers(SinkRecord record) {
-        java.util.Map<String, String> last = new java.util.LinkedHashMap<>();
-        for (Header header : record.headers()) {
-            last.put(header.key(), valueOf(header.value()));
-        }
+    private String valueOf(MetadataField field, SinkRecord record, Origin origin) throws MalformedRecordException {
+        return switch (field) {
+            case TOPIC -> quoted(origin.topic());
+            case PARTITION -> Integer.toString(origin.partition());
+            case OFFSET -> Long.toString(origin.offset());
+            case TIMESTAMP -> String.valueOf(record.timestamp());
+            case KEY -> valueOf(record.keySchema(), record.key(), "record key");
+            case HEADERS -> headers(record);
+        };
+    }
+
+    private String headers(SinkRecord record) throws MalformedRecordException {
+        Map<String, Header> last = new LinkedHashMap<>();
+        record.headers().forEach(header -> last.put(header.key(), header));
         StringJoiner members = new StringJoiner(",", "{", "}");
-        last.forEach((key, value) -> members.add(quoted(key) + ":" + value));
+        for (Header header : last.values()) {
+            members.add(quoted(header.key()) + ":"
+                    + valueOf(header.schema(), header.value(), "record header " + header.key()));
+        }
         return members.toString();
     }
 
-    /** Text as a string, numbers and booleans as they are, bytes that are no text in base64. */
-    private static String valueOf(Object value) {
-        if (value == null) {
-            return "null";
-        }
-        boolean isFinite =
-                !(value instanceof Double || value instanceof Float) || Double.isFinite(((Number) value).doubleValue());
-        if (value instanceof Boolean || value instanceof Number && isFinite) {
-            return value.toString();
-        }
-        if (!(value instanceof byte[] bytes)) {
-            return quoted(value.toString());
+    /** As in a document; but bytes that are text are a string. */
+    private String valueOf(Schema schema, Object value, String where) throws MalformedRecordException {
+        byte[] bytes = schema == null || schema.name() == null ? Buffers.bytesOf(value) : null;
+        if (bytes == null) {
+            return new String(values.json(schema, value, where), UTF_8);
         }
         try {
             return quoted(UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());

@@ -26,7 +26,7 @@ interface Routing {
             return (record, json) -> DocumentIds.NOTHING;
         }
         if (setting.equals("key")) {
-            return (record, json) -> DocumentIds.ofRouting(record.key(), "record key");
+            return (record, json) -> DocumentIds.ofRouting(record.keySchema(), record.key(), "record key");
         }
         if (setting.startsWith("/")) {
             return new ByPointer(JsonPointer.compile(setting));
@@ -36,7 +36,7 @@ interface Routing {
             Header header = record.headers().lastWithName(name);
             return header == null || header.value() == null
                     ? DocumentIds.NOTHING
-                    : DocumentIds.ofRouting(header.value(), "record header " + name);
+                    : DocumentIds.ofRouting(header.schema(), header.value(), "record header " + name);
         };
     }
 
@@ -61,7 +61,7 @@ interface Routing {
                             + (value == JsonToken.START_OBJECT ? "object" : "array") + " at " + pointer
                             + ", expected a string, a number or a boolean (it becomes the document's routing)");
                 }
-                return DocumentIds.ofRouting(parser.getText(), "record value at " + pointer);
+                return DocumentIds.ofRouting(null, parser.getText(), "record value at " + pointer);
             } catch (IOException unreadable) {
                 // The cause is left out: its message may quote the document.
                 throw new MalformedRecordException("record value: cannot be read for its routing");

@@ -28,12 +28,8 @@ record VersionHeader(String name) {
         if (value instanceof String text) {
             return ofDigits(text.strip(), text.length() + " characters");
         }
-        if (value instanceof byte[] bytes) {
-            return ofBytes(bytes);
-        }
-        if (value instanceof ByteBuffer buffer) {
-            byte[] bytes = new byte[buffer.remaining()];
-            buffer.duplicate().get(bytes);
+        byte[] bytes = Buffers.bytesOf(value);
+        if (bytes != null) {
             return ofBytes(bytes);
         }
         throw refusal("a " + value.getClass().getSimpleName());
