@@ -67,7 +67,7 @@ final class DocumentIds {
             return PlainValues.OF_IDS.text(schema, key).getBytes(UTF_8);
         } catch (UnwritableException | RuntimeException none) {
             throw new MalformedRecordException(
-                    where + ": got " + (key == null ? "none" : "a " + UnwritableException.nameOf(key))
+                    where + ": got " + (key == null ? "none" : UnwritableException.typeOf(key))
                             + ", expected bytes, a string or a number (it becomes the document's " + what + ")"
                             + remedy(key, where));
         }

@@ -12,6 +12,7 @@ public final class Documents {
     private static final int WIRE_FORMAT_BYTES = 5;
 
     private final JsonObjectCheck check = new JsonObjectCheck();
+    private final Envelopes envelopes = new Envelopes();
     private final ValueWriter values;
 
     Documents(ValueWriter values) {
@@ -29,13 +30,18 @@ public final class Documents {
         if (json == null) {
             return written(record);
         }
+        envelopes.note(record.topic(), json);
         return OneLine.isBraced(json) ? json : checked(json);
     }
 
     /** The value's JSON; bytes and strings go through as they are, only line breaks between tokens become spaces. */
     byte[] checked(SinkRecord record) throws MalformedRecordException {
         byte[] json = textOf(record.value());
-        return json == null ? written(record) : checked(json);
+        if (json == null) {
+            return written(record);
+        }
+        envelopes.note(record.topic(), json);
+        return checked(json);
     }
 
     private byte[] checked(byte[] json) throws MalformedRecordException {
@@ -73,7 +79,7 @@ public final class Documents {
                 ? values.json(record.valueSchema(), value, "record value")
                 : null;
         if (json == null || json[0] != '{') {
-            throw new MalformedRecordException("record value: got a " + UnwritableException.nameOf(value)
+            throw new MalformedRecordException("record value: got " + UnwritableException.typeOf(value)
                     + ", expected a struct, a map, or JSON in a string or bytes");
         }
         return json;

@@ -9,13 +9,14 @@ final class UnwritableException extends Exception {
     }
 
     static UnwritableException of(Object value, String expected) {
-        return new UnwritableException("got a " + nameOf(value) + ", expected " + expected);
+        return new UnwritableException("got " + typeOf(value) + ", expected " + expected);
     }
 
-    /** Java's own types are known by their short names. */
-    static String nameOf(Object value) {
+    /** The value's type with its article; Java's own types are known by their short names. */
+    static String typeOf(Object value) {
         Class<?> type = value.getClass();
         boolean isKnown = type.getName().matches("java\\.(lang|math|util)\\.\\w+|org\\.apache\\.kafka\\.connect\\..*");
-        return isKnown || type.isArray() ? type.getSimpleName() : type.getName();
+        String name = isKnown || type.isArray() ? type.getSimpleName() : type.getName();
+        return (name.matches("[AEIOaeio].*") ? "an " : "a ") + name;
     }
 }

@@ -29,6 +29,10 @@ final class ValueWriter {
     /** Elasticsearch parses no deeper JSON. */
     static final int MOST_LEVELS = 1_000;
 
+    /** Elasticsearch takes no more by default; a value of lists that hold the same lists grows without end. */
+    private static final long MOST_BYTES =
+            Math.min(100 << 20, Runtime.getRuntime().maxMemory() / 8);
+
     private static final int LONGEST_PATH = 200;
     private static final JsonFactory JSON = new JsonFactoryBuilder()
             .rootValueSeparator((String) null)
@@ -38,8 +42,7 @@ final class ValueWriter {
             .build();
 
     private final PlainValues plain;
-    private final JsonOutput output =
-            new JsonOutput(Math.min(Runtime.getRuntime().maxMemory() / 4, 1 << 30));
+    private final JsonOutput output;
 
     /** The containers around the current value. */
     private Object[] open = new Object[16];
@@ -50,11 +53,12 @@ final class ValueWriter {
     private JsonGenerator json;
 
     ValueWriter(DocumentSettings settings) {
-        this(settings.epochs(), settings.decimalsAsText());
+        this(new PlainValues(settings.epochs(), settings.decimalsAsText()), MOST_BYTES);
     }
 
-    ValueWriter(boolean epochs, boolean decimalsAsText) {
-        this.plain = new PlainValues(epochs, decimalsAsText);
+    ValueWriter(PlainValues plain, long mostBytes) {
+        this.plain = plain;
+        this.output = new JsonOutput(mostBytes);
     }
 
     /**
@@ -78,7 +82,7 @@ final class ValueWriter {
             // The cause is left out: its message may quote the value.
             throw refusal(
                     where,
-                    "got a " + (current == null ? "null" : UnwritableException.nameOf(current))
+                    "got " + (current == null ? "null" : UnwritableException.typeOf(current))
                             + " that cannot be written ("
                             + unknown.getClass().getSimpleName() + "), expected one of Connect's values");
         }
@@ -105,7 +109,7 @@ final class ValueWriter {
     private static String pathOf(JsonStreamContext innermost) {
         StringBuilder path = new StringBuilder();
         for (JsonStreamContext context = innermost; !context.inRoot(); context = context.getParent()) {
-            path.insert(0, "/" + segment(context, context == innermost));
+            path.insert(0, segment(context, context == innermost));
             if (path.length() > 2 * LONGEST_PATH) {
                 path.delete(LONGEST_PATH, path.length());
             }
@@ -116,10 +120,12 @@ final class ValueWriter {
     private static String segment(JsonStreamContext context, boolean isInnermost) {
         if (context.inArray()) {
             int written = context.getEntryCount();
-            return Integer.toString(isInnermost ? written : written - 1);
+            return "/" + (isInnermost ? written : written - 1);
         }
         String name = context.getCurrentName();
-        return name == null ? "" : name.replace("~", "~0").replace("/", "~1").replaceAll("\\p{Cntrl}", "?");
+        return name == null
+                ? ""
+                : "/" + name.replace("~", "~0").replace("/", "~1").replaceAll("\\p{Cntrl}", "?");
     }
 
     private void write(Schema schema, Object given) throws IOException, UnwritableException {
@@ -259,7 +265,7 @@ final class ValueWriter {
         }
         if (key instanceof Struct || key instanceof Map || key instanceof Collection) {
             throw new UnwritableException(
-                    "got a map with a " + UnwritableException.nameOf(key) + " for a key, expected names");
+                    "got a map with " + UnwritableException.typeOf(key) + " for a key, expected names");
         }
         return plain.text(schema, key);
     }
