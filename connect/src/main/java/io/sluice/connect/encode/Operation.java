@@ -115,10 +115,11 @@ public final class Operation {
         return bodyBytes;
     }
 
-    /** Bytes of the heap held for the operation and its record: a document that had to be copied counts twice. */
+    /** Bytes of the heap held for the operation and its record: what the document was made of counts beside it. */
     public long heldBytes() {
-        boolean isCopied = source != null && source != delivery.record().value();
-        return bodyBytes + (long) id.length + (isCopied ? source.length : 0);
+        Object value = delivery.record().value();
+        long valueBytes = source == null || source == value ? 0 : HeapBytes.of(value);
+        return bodyBytes + (long) id.length + valueBytes;
     }
 
     /** Counts one more failure of the kind that waiting alone does not cure; returns how many there were. */
