@@ -102,7 +102,7 @@ class RealValuesIT extends RealElasticsearch {
                 .toArray(String[]::new);
         try (TaskHarness harness = harness(all)) {
             harness.put(List.of(record(0)));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L), harness.fates(), harness.deadLetters.toString());
         }
     }
@@ -178,7 +178,7 @@ class RealValuesIT extends RealElasticsearch {
         field("timestamp", Timestamp.SCHEMA, new java.util.Date(MILLIS), "long");
         try (TaskHarness harness = harness(STRUCTS)) {
             harness.put(List.of(record(0)));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("DeadLettered", 1L), harness.fates());
         }
         put("temporal.format", "epoch");
