@@ -1,10 +1,7 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
-
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 
 /** How much a task may hold, and how long it waits to let go of it. */
 public final class BufferSettings {
@@ -19,31 +16,19 @@ public final class BufferSettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        MAX_BUFFERED_RECORDS,
-                        Type.INT,
-                        20_000,
-                        Accepts.atLeast(1),
-                        LOW,
-                        "Records without a final result at which the task stops reading. It waits up to 1 s, then "
-                                + "pauses its partitions.")
-                .define(
-                        MAX_BUFFERED_BYTES,
-                        Type.LONG,
-                        64L << 20,
-                        Accepts.atLeast(1),
-                        LOW,
-                        "Bytes of such records (keys, values, action lines) at which the task stops reading.")
-                .define(
-                        FLUSH_TIMEOUT_MS,
-                        Type.LONG,
-                        180_000L,
-                        Accepts.atLeast(0),
-                        LOW,
-                        "Longest wait for results when offsets are committed and when partitions are revoked, in "
-                                + "milliseconds; never more than 4 s for both together, because a worker stops waiting after "
-                                + "5 s. 0: no wait.");
+        SettingsGroup settings = new SettingsGroup(definition, "Buffers");
+        settings.number(MAX_BUFFERED_RECORDS, "Buffered records", 20_000)
+                .accepts(Accepts.atLeast(1))
+                .means("Records without a final result at which the task stops reading. It waits up to 1 s, then "
+                        + "pauses its partitions.");
+        settings.number(MAX_BUFFERED_BYTES, "Buffered bytes", 64L << 20)
+                .accepts(Accepts.atLeast(1))
+                .means("Bytes of such records (keys, values, action lines) at which the task stops reading.");
+        settings.number(FLUSH_TIMEOUT_MS, "Flush timeout (ms)", 180_000L)
+                .accepts(Accepts.atLeast(0))
+                .means("Longest wait for results when offsets are committed and when partitions are revoked, in "
+                        + "milliseconds; never more than 4 s for both together, because a worker stops waiting after "
+                        + "5 s. 0: no wait.");
     }
 
     public int maxBufferedRecords() {

@@ -1,7 +1,6 @@
 package io.sluice.connect.config;
 
 import static org.apache.kafka.common.config.ConfigDef.Importance.HIGH;
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 import static org.apache.kafka.common.config.ConfigDef.NO_DEFAULT_VALUE;
 
@@ -11,7 +10,6 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 import org.apache.kafka.common.config.types.Password;
 
 /** Which cluster, as whom, and how long to wait for it. */
@@ -33,70 +31,41 @@ public final class ConnectionSettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        CONNECTION_URL,
-                        Type.LIST,
-                        NO_DEFAULT_VALUE,
-                        Accepts.urls(),
-                        HIGH,
-                        "URLs of the cluster, http or https, separated by commas. Requests go to each in turn; one that "
-                                + "fails is left out for 1 s to 60 s. A path goes before that of each request; a query, "
-                                + "credentials or another scheme is refused. Redirects are not followed.")
-                .define(
-                        CONNECTION_USERNAME,
-                        Type.STRING,
-                        null,
-                        MEDIUM,
-                        "User name for basic authentication. Needs connection.password; refused with "
-                                + "connection.api.key.")
-                .define(
-                        CONNECTION_PASSWORD,
-                        Type.PASSWORD,
-                        null,
-                        MEDIUM,
-                        "Password for basic authentication. Needs connection.username.")
-                .define(
-                        CONNECTION_API_KEY,
-                        Type.PASSWORD,
-                        null,
-                        MEDIUM,
-                        "API key (base64 of id:key), instead of a user name and password.")
-                .define(
-                        CONNECTION_HEADERS,
-                        Type.PASSWORD,
-                        null,
-                        Accepts.headers(),
-                        LOW,
-                        "Headers of each request as Name:value, separated by commas; hidden like a password.")
-                .define(
-                        CONNECTION_TIMEOUT_MS,
-                        Type.INT,
-                        1_000,
-                        Accepts.atLeast(1),
-                        LOW,
-                        "Longest time to open a connection, in milliseconds.")
-                .define(
-                        READ_TIMEOUT_MS,
-                        Type.INT,
-                        30_000,
-                        Accepts.atLeast(1),
-                        LOW,
-                        "Longest time without a byte of the answer, in milliseconds. The request is then sent "
-                                + "again.")
-                .define(
-                        CONNECTION_COMPRESSION,
-                        Type.BOOLEAN,
-                        false,
-                        LOW,
-                        "Compress request bodies with gzip, which costs CPU in the worker.")
-                .define(
-                        VALIDATE_CONNECTION,
-                        Type.BOOLEAN,
-                        true,
-                        LOW,
-                        "Check version, credentials, privileges and targets in the cluster before a connector is "
-                                + "created or changed, for 5 s at most. Use false while the cluster is down.");
+        SettingsGroup settings = new SettingsGroup(definition, "Connection");
+        settings.list(CONNECTION_URL, "URLs")
+                .byDefault(NO_DEFAULT_VALUE)
+                .accepts(Accepts.urls())
+                .importance(HIGH)
+                .means("URLs of the cluster, http or https, separated by commas. Requests go to each in turn; one that "
+                        + "fails is left out for 1 s to 60 s. A path goes before that of each request; a query, "
+                        + "credentials or another scheme is refused. Redirects are not followed.");
+        settings.text(CONNECTION_USERNAME, "User name")
+                .byDefault(null)
+                .importance(MEDIUM)
+                .means("User name for basic authentication. Needs connection.password; refused with "
+                        + "connection.api.key.");
+        settings.secret(CONNECTION_PASSWORD, "Password")
+                .importance(MEDIUM)
+                .means("Password for basic authentication. Needs connection.username.");
+        settings.secret(CONNECTION_API_KEY, "API key")
+                .importance(MEDIUM)
+                .means("API key (base64 of id:key), instead of a user name and password.");
+        settings.secret(CONNECTION_HEADERS, "Headers")
+                .accepts(Accepts.headers())
+                .means("Headers of each request as Name:value, separated by commas; hidden like a password.");
+        settings.number(CONNECTION_TIMEOUT_MS, "Connection timeout (ms)", 1_000)
+                .accepts(Accepts.atLeast(1))
+                .means("Longest time to open a connection, in milliseconds.");
+        settings.number(READ_TIMEOUT_MS, "Read timeout (ms)", 30_000)
+                .accepts(Accepts.atLeast(1))
+                .means("Longest time without a byte of the answer, in milliseconds. The request is then sent "
+                        + "again.");
+        settings.flag(CONNECTION_COMPRESSION, "Compress requests")
+                .means("Compress request bodies with gzip, which costs CPU in the worker.");
+        settings.flag(VALIDATE_CONNECTION, "Check the cluster")
+                .byDefault(true)
+                .means("Check version, credentials, privileges and targets in the cluster before a connector is "
+                        + "created or changed, for 5 s at most. Use false while the cluster is down.");
     }
 
     static void check(Findings findings) {

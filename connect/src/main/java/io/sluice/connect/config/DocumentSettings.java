@@ -1,14 +1,11 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
-
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 
 /** What goes with a document, or is read from its record beside it. */
 public final class DocumentSettings {
@@ -38,62 +35,38 @@ public final class DocumentSettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(PIPELINE, Type.STRING, "", LOW, "Ingest pipeline for all documents.")
-                .define(
-                        ROUTING,
-                        Type.STRING,
-                        "",
-                        Accepts.routing(),
-                        LOW,
-                        "Where routing comes from: key, header:NAME, or a JSON pointer such as /shop/id. A record "
-                                + "without it is not routed; an object or array there is malformed. A pointer is refused "
-                                + "with behavior.on.null.values=delete.")
-                .define(
-                        METADATA_FIELDS,
-                        Type.LIST,
-                        "",
-                        Accepts.someOf(MetadataField.class),
-                        LOW,
-                        "What to add to each document: any of topic, partition, offset, timestamp, key, headers, "
-                                + "separated by commas.")
-                .define(
-                        METADATA_OBJECT,
-                        Type.STRING,
-                        "kafka",
-                        LOW,
-                        "Field that holds metadata.fields. A document that already has this field is rejected.")
-                .define(
-                        DATA_STREAM_TIMESTAMP_FIELD,
-                        Type.LIST,
-                        "",
-                        LOW,
-                        "Fields, separated by commas, of which the first present becomes @timestamp in a data "
-                                + "stream; otherwise the record's timestamp does. A document's own @timestamp is kept.")
-                .define(
-                        TEMPORAL_FORMAT,
-                        Type.STRING,
-                        "iso",
-                        Accepts.oneOf(TemporalFormat.class),
-                        LOW,
-                        "Dates and times of Connect and Debezium in structs and maps: iso writes 2026-11-26, 13:18:19.000 "
-                                + "and 2026-11-26T13:18:19.000Z; epoch the numbers that they are made of, for indices "
-                                + "that have mapped them as numbers.")
-                .define(
-                        DECIMAL_FORMAT,
-                        Type.STRING,
-                        "numeric",
-                        Accepts.oneOf(DecimalFormat.class),
-                        LOW,
-                        "Decimals in structs and maps: numeric writes a number with all its digits, string the same "
-                                + "in quotes.")
-                .define(
-                        AGE_HEADER,
-                        Type.STRING,
-                        "sluice.intended-send-time-us",
-                        LOW,
-                        "Header with the time a record was due (8 bytes big-endian, microseconds since the "
-                                + "epoch), for RecordAgeHistogram. Without it the record's timestamp counts.");
+        SettingsGroup settings = new SettingsGroup(definition, "What documents carry");
+        settings.text(PIPELINE, "Ingest pipeline").means("Ingest pipeline for all documents.");
+        settings.text(ROUTING, "Routing")
+                .accepts(Accepts.routing())
+                .means("Where routing comes from: key, header:NAME, or a JSON pointer such as /shop/id. A record "
+                        + "without it is not routed; an object or array there is malformed. A pointer is refused "
+                        + "with behavior.on.null.values=delete.");
+        settings.list(METADATA_FIELDS, "Metadata fields")
+                .accepts(Accepts.someOf(MetadataField.class))
+                .means("What to add to each document: any of topic, partition, offset, timestamp, key, headers, "
+                        + "separated by commas.");
+        settings.text(METADATA_OBJECT, "Metadata object")
+                .byDefault("kafka")
+                .means("Field that holds metadata.fields. A document that already has this field is rejected.");
+        settings.list(DATA_STREAM_TIMESTAMP_FIELD, "Timestamp fields")
+                .means("Fields, separated by commas, of which the first present becomes @timestamp in a data "
+                        + "stream; otherwise the record's timestamp does. A document's own @timestamp is kept.");
+        settings.text(TEMPORAL_FORMAT, "Format of dates and times")
+                .byDefault("iso")
+                .accepts(Accepts.oneOf(TemporalFormat.class))
+                .means("Dates and times of Connect and Debezium in structs and maps: iso writes 2026-11-26, 13:18:19.000 "
+                        + "and 2026-11-26T13:18:19.000Z; epoch the numbers that they are made of, for indices "
+                        + "that have mapped them as numbers.");
+        settings.text(DECIMAL_FORMAT, "Format of decimals")
+                .byDefault("numeric")
+                .accepts(Accepts.oneOf(DecimalFormat.class))
+                .means("Decimals in structs and maps: numeric writes a number with all its digits, string the same "
+                        + "in quotes.");
+        settings.text(AGE_HEADER, "Age header")
+                .byDefault("sluice.intended-send-time-us")
+                .means("Header with the time a record was due (8 bytes big-endian, microseconds since the "
+                        + "epoch), for RecordAgeHistogram. Without it the record's timestamp counts.");
     }
 
     /** A tombstone has no document to find the shard by, and would delete nothing. */

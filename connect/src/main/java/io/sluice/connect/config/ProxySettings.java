@@ -1,10 +1,7 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
-
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 import org.apache.kafka.common.config.types.Password;
 
 /** The HTTP proxy between the worker and the cluster, if there is one. */
@@ -21,28 +18,18 @@ public final class ProxySettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        PROXY_HOST,
-                        Type.STRING,
-                        "",
-                        Accepts.hostName(),
-                        LOW,
-                        "Name or address of an HTTP proxy, without scheme and port. Blank: no proxy.")
-                .define(PROXY_PORT, Type.INT, 8_080, Accepts.between(1, 65_535), LOW, "Port of the HTTP proxy.")
-                .define(
-                        PROXY_USERNAME,
-                        Type.STRING,
-                        "",
-                        LOW,
-                        "User name for the proxy, which gets it with its password at once (basic authentication). Needs "
-                                + "proxy.host and proxy.password.")
-                .define(
-                        PROXY_PASSWORD,
-                        Type.PASSWORD,
-                        null,
-                        LOW,
-                        "Password for the proxy. Needs proxy.host and proxy.username.");
+        SettingsGroup settings = new SettingsGroup(definition, "Proxy");
+        settings.text(PROXY_HOST, "Proxy host")
+                .accepts(Accepts.hostName())
+                .means("Name or address of an HTTP proxy, without scheme and port. Blank: no proxy.");
+        settings.number(PROXY_PORT, "Proxy port", 8_080)
+                .accepts(Accepts.between(1, 65_535))
+                .means("Port of the HTTP proxy.");
+        settings.text(PROXY_USERNAME, "Proxy user name")
+                .means("User name for the proxy, which gets it with its password at once (basic authentication). Needs "
+                        + "proxy.host and proxy.password.");
+        settings.secret(PROXY_PASSWORD, "Proxy password")
+                .means("Password for the proxy. Needs proxy.host and proxy.username.");
     }
 
     static void check(Findings findings) {

@@ -1,11 +1,9 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 
 /** How bulk requests are formed, how many are in flight, and how fast. */
 public final class RequestSettings {
@@ -25,53 +23,32 @@ public final class RequestSettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        BATCH_SIZE,
-                        Type.INT,
-                        2_000,
-                        Accepts.between(1, 1_000_000),
-                        MEDIUM,
-                        "Most operations in one bulk request. Requests are filled across polls.")
-                .define(
-                        BULK_SIZE_BYTES,
-                        Type.LONG,
-                        5L << 20,
-                        Accepts.atLeastOr(1, NO_LIMIT),
-                        MEDIUM,
-                        "Most bytes in the body of one bulk request, -1 for no limit. A larger document is sent "
-                                + "alone.")
-                .define(
-                        LINGER_MS,
-                        Type.LONG,
-                        1L,
-                        Accepts.atLeast(0),
-                        LOW,
-                        "How long a request that is not full waits for more records, in milliseconds. Under load "
-                                + "requests fill up anyway, because each index has at most one in flight that is not full.")
-                .define(
-                        MAX_IN_FLIGHT_REQUESTS,
-                        Type.INT,
-                        5,
-                        Accepts.between(1, 1_000),
-                        MEDIUM,
-                        "Most bulk requests in flight per task, including those that wait for a retry. All "
-                                + "indices share them, the one with the oldest record first.")
-                .define(
-                        MAX_DOCUMENTS_PER_SECOND,
-                        Type.LONG,
-                        0L,
-                        Accepts.atLeast(0),
-                        LOW,
-                        "Most documents that a task sends per second, including retries, evenly spread. 0: no "
-                                + "limit.")
-                .define(
-                        MAX_BYTES_PER_SECOND,
-                        Type.LONG,
-                        0L,
-                        Accepts.atLeast(0),
-                        LOW,
-                        "The same in bytes of request bodies. 0: no limit.");
+        SettingsGroup settings = new SettingsGroup(definition, "Requests");
+        settings.number(BATCH_SIZE, "Operations per request", 2_000)
+                .accepts(Accepts.between(1, 1_000_000))
+                .importance(MEDIUM)
+                .means("Most operations in one bulk request. Requests are filled across polls.");
+        settings.number(BULK_SIZE_BYTES, "Bytes per request", 5L << 20)
+                .accepts(Accepts.atLeastOr(1, NO_LIMIT))
+                .importance(MEDIUM)
+                .means("Most bytes in the body of one bulk request, -1 for no limit. A larger document is sent "
+                        + "alone.");
+        settings.number(LINGER_MS, "Linger (ms)", 1L)
+                .accepts(Accepts.atLeast(0))
+                .means("How long a request that is not full waits for more records, in milliseconds. Under load "
+                        + "requests fill up anyway, because each index has at most one in flight that is not full.");
+        settings.number(MAX_IN_FLIGHT_REQUESTS, "Requests in flight", 5)
+                .accepts(Accepts.between(1, 1_000))
+                .importance(MEDIUM)
+                .means("Most bulk requests in flight per task, including those that wait for a retry. All "
+                        + "indices share them, the one with the oldest record first.");
+        settings.number(MAX_DOCUMENTS_PER_SECOND, "Documents per second", 0L)
+                .accepts(Accepts.atLeast(0))
+                .means("Most documents that a task sends per second, including retries, evenly spread. 0: no "
+                        + "limit.");
+        settings.number(MAX_BYTES_PER_SECOND, "Bytes per second", 0L)
+                .accepts(Accepts.atLeast(0))
+                .means("The same in bytes of request bodies. 0: no limit.");
     }
 
     public int batchSize() {

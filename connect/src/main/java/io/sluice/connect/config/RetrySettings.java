@@ -1,11 +1,9 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 
 /** What is tried again, how often and for how long, and when to say that nothing moves. */
 public final class RetrySettings {
@@ -22,46 +20,28 @@ public final class RetrySettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        MAX_RETRIES,
-                        Type.INT,
-                        5,
-                        Accepts.atLeast(0),
-                        MEDIUM,
-                        "Retries of failures that waiting alone does not cure, such as 500 or 403. A cluster that "
-                                + "is busy or down does not use them up.")
-                .define(
-                        RETRY_BACKOFF_MS,
-                        Type.LONG,
-                        100L,
-                        Accepts.atLeast(1),
-                        LOW,
-                        "Upper bound of the random wait before the first retry, in milliseconds. It doubles with "
-                                + "each retry.")
-                .define(
-                        RETRY_BACKOFF_MAX_MS,
-                        Type.LONG,
-                        30_000L,
-                        Accepts.atLeast(1),
-                        LOW,
-                        "Longest wait before any retry, in milliseconds. At least retry.backoff.ms.")
-                .define(
-                        RETRY_TIMEOUT_MS,
-                        Type.LONG,
-                        600_000L,
-                        Accepts.atLeast(0),
-                        MEDIUM,
-                        "How long a bulk request is retried without progress, in milliseconds. Then the task "
-                                + "fails.")
-                .define(
-                        STALL_TIMEOUT_MS,
-                        Type.LONG,
-                        300_000L,
-                        Accepts.atLeast(1),
-                        LOW,
-                        "Time without any final result after which a warning names the last error (status, type, "
-                                + "host), in milliseconds; repeated after each such time.");
+        SettingsGroup settings = new SettingsGroup(definition, "Retries");
+        settings.number(MAX_RETRIES, "Retries", 5)
+                .accepts(Accepts.atLeast(0))
+                .importance(MEDIUM)
+                .means("Retries of failures that waiting alone does not cure, such as 500 or 403. A cluster that "
+                        + "is busy or down does not use them up.");
+        settings.number(RETRY_BACKOFF_MS, "First backoff (ms)", 100L)
+                .accepts(Accepts.atLeast(1))
+                .means("Upper bound of the random wait before the first retry, in milliseconds. It doubles with "
+                        + "each retry.");
+        settings.number(RETRY_BACKOFF_MAX_MS, "Longest backoff (ms)", 30_000L)
+                .accepts(Accepts.atLeast(1))
+                .means("Longest wait before any retry, in milliseconds. At least retry.backoff.ms.");
+        settings.number(RETRY_TIMEOUT_MS, "Retry timeout (ms)", 600_000L)
+                .accepts(Accepts.atLeast(0))
+                .importance(MEDIUM)
+                .means("How long a bulk request is retried without progress, in milliseconds. Then the task "
+                        + "fails.");
+        settings.number(STALL_TIMEOUT_MS, "Stall timeout (ms)", 300_000L)
+                .accepts(Accepts.atLeast(1))
+                .means("Time without any final result after which a warning names the last error (status, type, "
+                        + "host), in milliseconds; repeated after each such time.");
     }
 
     static void check(Findings findings) {

@@ -34,19 +34,19 @@ public record SinkConfig(
                 new DocumentSettings(values));
     }
 
-    /** Every key with its type, default and what it accepts. */
+    /** Every key with its type, default and what it accepts, by groups in the order of the README. */
     public static ConfigDef definition() {
         ConfigDef definition = new ConfigDef();
         ConnectionSettings.define(definition);
-        ProxySettings.define(definition);
         TlsSettings.define(definition);
+        ProxySettings.define(definition);
+        TargetSettings.define(definition);
+        IdentitySettings.define(definition);
+        WriteSettings.define(definition);
+        DocumentSettings.define(definition);
         RequestSettings.define(definition);
         BufferSettings.define(definition);
         RetrySettings.define(definition);
-        IdentitySettings.define(definition);
-        TargetSettings.define(definition);
-        WriteSettings.define(definition);
-        DocumentSettings.define(definition);
         return definition;
     }
 

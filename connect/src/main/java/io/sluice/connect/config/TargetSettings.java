@@ -1,6 +1,5 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
 import java.util.HashMap;
@@ -11,7 +10,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 
 /** The index, alias or data stream that the records of a topic go to. */
 public final class TargetSettings {
@@ -31,62 +29,36 @@ public final class TargetSettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        INDEX_NAME,
-                        Type.STRING,
-                        TOPIC_PLACEHOLDER,
-                        Accepts.targetName(),
-                        MEDIUM,
-                        "Index, alias or data stream, put into lower case. ${topic} is the record's topic, "
-                                + "{yyyy.MM.dd} its timestamp in UTC (hours at the finest). Dates are refused with "
-                                + "behavior.on.null.values=delete.")
-                .define(
-                        AUTO_CREATE,
-                        Type.BOOLEAN,
-                        true,
-                        LOW,
-                        "true: the cluster creates a target that does not exist. false: the task fails instead; "
-                                + "targets are looked for again after a second.")
-                .define(
-                        DATA_STREAM_TYPE,
-                        Type.STRING,
-                        "none",
-                        Accepts.oneOf(DataStreamType.class),
-                        LOW,
-                        "logs or metrics: write to the data stream TYPE-DATASET-NAMESPACE, put into lower case. "
-                                + "Needs data.stream.dataset and key.ignore=true; refuses upserts and deletes.")
-                .define(
-                        DATA_STREAM_DATASET,
-                        Type.STRING,
-                        "",
-                        Accepts.targetName(),
-                        LOW,
-                        "Second part of the data stream's name. Needs data.stream.type. Blank: no data stream.")
-                .define(
-                        DATA_STREAM_NAMESPACE,
-                        Type.STRING,
-                        TOPIC_PLACEHOLDER,
-                        Accepts.targetName(),
-                        LOW,
-                        "Third part of the data stream's name; ${topic} is the record's topic.")
-                .define(
-                        EXTERNAL_RESOURCE_USAGE,
-                        Type.STRING,
-                        "DISABLED",
-                        Accepts.oneOf(ExternalResource.class),
-                        LOW,
-                        "What the targets in topic.to.external.resource.mapping are: INDEX, DATASTREAM, "
-                                + "ALIAS_INDEX or ALIAS_DATASTREAM. They must exist. Data streams need key.ignore=true and "
-                                + "refuse upserts and deletes.")
-                .define(
-                        TOPIC_TO_EXTERNAL_RESOURCE,
-                        Type.LIST,
-                        "",
-                        Accepts.mappings(),
-                        LOW,
-                        "Existing targets as topic:target, separated by commas, names verbatim. Other topics go "
-                                + "to index.name. Needs external.resource.usage.");
+        SettingsGroup settings = new SettingsGroup(definition, "Where documents go");
+        settings.text(INDEX_NAME, "Index")
+                .byDefault(TOPIC_PLACEHOLDER)
+                .accepts(Accepts.targetName())
+                .importance(MEDIUM)
+                .means("Index, alias or data stream, put into lower case. ${topic} is the record's topic, "
+                        + "{yyyy.MM.dd} its timestamp in UTC (hours at the finest). Dates are refused with "
+                        + "behavior.on.null.values=delete.");
+        settings.flag(AUTO_CREATE, "Create targets")
+                .byDefault(true)
+                .means("true: the cluster creates a target that does not exist. false: the task fails instead; "
+                        + "targets are looked for again after a second.");
+        settings.choice(DATA_STREAM_TYPE, "Data stream type", DataStreamType.class, "none")
+                .means("logs or metrics: write to the data stream TYPE-DATASET-NAMESPACE, put into lower case. "
+                        + "Needs data.stream.dataset and key.ignore=true; refuses upserts and deletes.");
+        settings.text(DATA_STREAM_DATASET, "Data stream dataset")
+                .accepts(Accepts.targetName())
+                .means("Second part of the data stream's name. Needs data.stream.type. Blank: no data stream.");
+        settings.text(DATA_STREAM_NAMESPACE, "Data stream namespace")
+                .byDefault(TOPIC_PLACEHOLDER)
+                .accepts(Accepts.targetName())
+                .means("Third part of the data stream's name; ${topic} is the record's topic.");
+        settings.choice(EXTERNAL_RESOURCE_USAGE, "Kind of existing targets", ExternalResource.class, "DISABLED")
+                .means("What the targets in topic.to.external.resource.mapping are: INDEX, DATASTREAM, "
+                        + "ALIAS_INDEX or ALIAS_DATASTREAM. They must exist. Data streams need key.ignore=true and "
+                        + "refuse upserts and deletes.");
+        settings.list(TOPIC_TO_EXTERNAL_RESOURCE, "Existing targets by topic")
+                .accepts(Accepts.mappings())
+                .means("Existing targets as topic:target, separated by commas, names verbatim. Other topics go "
+                        + "to index.name. Needs external.resource.usage.");
     }
 
     static void check(Findings findings) {

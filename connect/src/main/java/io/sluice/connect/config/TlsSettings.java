@@ -1,13 +1,11 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
 import java.util.List;
 import java.util.Locale;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 import org.apache.kafka.common.config.types.Password;
 
 /** What TLS trusts and shows; without it the JVM decides. */
@@ -29,37 +27,35 @@ public final class TlsSettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        SECURITY_PROTOCOL,
-                        Type.STRING,
-                        "PLAINTEXT",
-                        Accepts.oneOf(SecurityProtocol.class),
-                        MEDIUM,
-                        "PLAINTEXT, or SSL to use elastic.https.ssl.*, which refuses http URLs. With PLAINTEXT, "
-                                + "https URLs are verified with the trust store of the JVM.")
-                .define(TLS_PROTOCOL, Type.STRING, "TLSv1.3", LOW, "Protocol of the TLS context.")
-                .define(
-                        ENDPOINT_IDENTIFICATION,
-                        Type.STRING,
-                        "https",
-                        LOW,
-                        "https verifies that the certificate is for the host. Empty: any host is accepted.")
-                .define(
-                        TLS_KEY_PASSWORD,
-                        Type.PASSWORD,
-                        null,
-                        LOW,
-                        "Password of the private key. Blank: that of the key store.");
-        for (String store : List.of(TLS_KEYSTORE, TLS_TRUSTSTORE)) {
-            String location = store.equals(TLS_KEYSTORE)
-                    ? "Path of the store with the client's key and certificate. Blank: none."
-                    : "Path of the store with the authorities to trust. Blank: those of the JVM.";
-            definition
-                    .define(store + LOCATION, Type.STRING, null, LOW, location)
-                    .define(store + STORE_PASSWORD, Type.PASSWORD, null, LOW, "Password of the store.")
-                    .define(store + STORE_TYPE, Type.STRING, "JKS", LOW, "Type of the store, such as JKS or PKCS12.");
-        }
+        SettingsGroup settings = new SettingsGroup(definition, "TLS");
+        settings.choice(SECURITY_PROTOCOL, "Security protocol", SecurityProtocol.class, "PLAINTEXT")
+                .importance(MEDIUM)
+                .means("PLAINTEXT, or SSL to use elastic.https.ssl.*, which refuses http URLs. With PLAINTEXT, "
+                        + "https URLs are verified with the trust store of the JVM.");
+        settings.text(TLS_PROTOCOL, "TLS protocol").byDefault("TLSv1.3").means("Protocol of the TLS context.");
+        settings.text(ENDPOINT_IDENTIFICATION, "Host verification")
+                .byDefault("https")
+                .means("https verifies that the certificate is for the host. Empty: any host is accepted.");
+        settings.secret(TLS_KEY_PASSWORD, "Key password")
+                .means("Password of the private key. Blank: that of the key store.");
+        defineStore(
+                settings,
+                TLS_KEYSTORE,
+                "Key store",
+                "Path of the store with the client's key and certificate. Blank: none.");
+        defineStore(
+                settings,
+                TLS_TRUSTSTORE,
+                "Trust store",
+                "Path of the store with the authorities to trust. Blank: those of the JVM.");
+    }
+
+    private static void defineStore(SettingsGroup settings, String keys, String name, String location) {
+        settings.text(keys + LOCATION, name).byDefault(null).means(location);
+        settings.secret(keys + STORE_PASSWORD, name + " password").means("Password of the store.");
+        settings.text(keys + STORE_TYPE, name + " type")
+                .byDefault("JKS")
+                .means("Type of the store, such as JKS or PKCS12.");
     }
 
     static void check(Findings findings) {

@@ -1,11 +1,8 @@
 package io.sluice.connect.config;
 
-import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
-
 import java.util.Locale;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.Type;
 
 /** How a document is written, and what becomes of a record that cannot be. */
 public final class WriteSettings {
@@ -21,40 +18,21 @@ public final class WriteSettings {
     }
 
     static void define(ConfigDef definition) {
-        definition
-                .define(
-                        WRITE_METHOD,
-                        Type.STRING,
-                        "insert",
-                        Accepts.oneOf(WriteMethod.class),
-                        LOW,
-                        "insert replaces the stored document unless that is newer. upsert merges fields into it, "
-                                + "without versions; refused with key.ignore=true and data streams.")
-                .define(
-                        ON_NULL_VALUES,
-                        Type.STRING,
-                        "fail",
-                        Accepts.oneOf(OnNullValues.class),
-                        LOW,
-                        "Tombstones (records without a value): ignore drops and counts them, delete deletes the "
-                                + "document of their key, fail fails the task. delete is refused with key.ignore=true, data "
-                                + "streams, a date in index.name, or a JSON pointer in routing.")
-                .define(
-                        ON_MALFORMED_DOCUMENTS,
-                        Type.STRING,
-                        "fail",
-                        Accepts.oneOf(OnMalformedDocuments.class),
-                        LOW,
-                        "Bad documents: ignore sends them to the dead-letter queue, or drops and counts them "
-                                + "without one; warn also logs a line without content; report is refused without "
-                                + "errors.tolerance=all and errors.deadletterqueue.topic.name; fail fails the task.")
-                .define(
-                        DROP_INVALID_MESSAGE,
-                        Type.BOOLEAN,
-                        false,
-                        LOW,
-                        "Drop and count records that are no JSON object or have no usable key, whatever "
-                                + "behavior.on.malformed.documents says. Every document is then parsed.");
+        SettingsGroup settings = new SettingsGroup(definition, "How records are written");
+        settings.choice(WRITE_METHOD, "Write method", WriteMethod.class, "insert")
+                .means("insert replaces the stored document unless that is newer. upsert merges fields into it, "
+                        + "without versions; refused with key.ignore=true and data streams.");
+        settings.choice(ON_NULL_VALUES, "Tombstones", OnNullValues.class, "fail")
+                .means("Tombstones (records without a value): ignore drops and counts them, delete deletes the "
+                        + "document of their key, fail fails the task. delete is refused with key.ignore=true, data "
+                        + "streams, a date in index.name, or a JSON pointer in routing.");
+        settings.choice(ON_MALFORMED_DOCUMENTS, "Bad documents", OnMalformedDocuments.class, "fail")
+                .means("Bad documents: ignore sends them to the dead-letter queue, or drops and counts them "
+                        + "without one; warn also logs a line without content; report is refused without "
+                        + "errors.tolerance=all and errors.deadletterqueue.topic.name; fail fails the task.");
+        settings.flag(DROP_INVALID_MESSAGE, "Drop invalid records")
+                .means("Drop and count records that are no JSON object or have no usable key, whatever "
+                        + "behavior.on.malformed.documents says. Every document is then parsed.");
     }
 
     /** Without a queue the worker only logs what is reported, and its offset would be committed all the same. */

@@ -6,14 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.ConfigKey;
+import org.apache.kafka.common.config.ConfigValue;
 import org.junit.jupiter.api.Test;
 
 /** The doc strings of the settings are the only place that explains them; README.md repeats them between two markers. */
@@ -23,29 +26,18 @@ class SettingsTableTest {
     private static final String END = "<!-- /settings -->";
     private static final String REMEDY = "mvn test -Dtest=SettingsTableTest -Dsettings.write=true";
 
-    private static final List<Group> GROUPS = List.of(
-            new Group("Connection", ConnectionSettings::define),
-            new Group("TLS", TlsSettings::define),
-            new Group("Proxy", ProxySettings::define),
-            new Group("Where documents go", TargetSettings::define),
-            new Group("Ids and versions", IdentitySettings::define),
-            new Group("How records are written", WriteSettings::define),
-            new Group("What documents carry", DocumentSettings::define),
-            new Group("Requests", RequestSettings::define),
-            new Group("Buffers", BufferSettings::define),
-            new Group("Retries", RetrySettings::define));
+    private static final ConfigDef DEFINITION = SinkConfig.definition();
 
-    private record Group(String title, Consumer<ConfigDef> settings) {
-        List<ConfigKey> keys() {
-            ConfigDef definition = new ConfigDef();
-            settings.accept(definition);
-            return List.copyOf(definition.configKeys().values());
-        }
+    private static List<ConfigKey> keysOf(String group) {
+        return DEFINITION.configKeys().values().stream()
+                .filter(key -> group.equals(key.group))
+                .sorted(Comparator.comparingInt(key -> key.orderInGroup))
+                .toList();
+    }
 
-        String table() {
-            return "### " + title + "\n| key | type | default | meaning |\n| --- | --- | --- | --- |\n"
-                    + keys().stream().map(SettingsTableTest::row).collect(Collectors.joining());
-        }
+    private static String table(String group) {
+        return "### " + group + "\n| key | type | default | meaning |\n| --- | --- | --- | --- |\n"
+                + keysOf(group).stream().map(SettingsTableTest::row).collect(Collectors.joining());
     }
 
     private static String row(ConfigKey key) {
@@ -62,7 +54,7 @@ class SettingsTableTest {
     }
 
     private static String tables() {
-        return GROUPS.stream().map(Group::table).collect(Collectors.joining("\n"));
+        return DEFINITION.groups().stream().map(SettingsTableTest::table).collect(Collectors.joining("\n"));
     }
 
     /** The lines that only one of the two has, and what to do; empty when they are the same. */
@@ -97,17 +89,56 @@ class SettingsTableTest {
         assertEquals("", differences(readme.substring(begin + BEGIN.length(), end), tables()));
     }
 
-    /** Each setting is in exactly one table. */
+    /** Each setting is in exactly one table, at a place of its own. */
     @Test
     void everySettingIsInOneTable() {
-        List<String> listed = GROUPS.stream()
-                .flatMap(group -> group.keys().stream())
+        List<String> listed = DEFINITION.groups().stream()
+                .flatMap(group -> keysOf(group).stream())
                 .map(key -> key.name)
                 .sorted()
                 .toList();
 
-        Set<String> defined = new TreeSet<>(SinkConfig.definition().names());
-        assertEquals(List.copyOf(defined), listed);
+        assertEquals(List.copyOf(new TreeSet<>(DEFINITION.names())), listed);
+        for (String group : DEFINITION.groups()) {
+            List<Integer> places =
+                    keysOf(group).stream().map(key -> key.orderInGroup).toList();
+            assertEquals(IntStream.rangeClosed(1, places.size()).boxed().toList(), places, group);
+        }
+    }
+
+    /** User interfaces show a name instead of the key: each has one, and no two have the same. */
+    @Test
+    void everySettingHasANameOfItsOwn() {
+        Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        for (ConfigKey key : DEFINITION.configKeys().values()) {
+            assertTrue(Character.isUpperCase(key.displayName.charAt(0)), key.name + " is shown as " + key.displayName);
+            assertTrue(names.add(key.displayName), key.name + " is shown as another is: " + key.displayName);
+        }
+    }
+
+    /** Where a setting takes one of a few words, user interfaces offer them, and each that is offered is accepted. */
+    @Test
+    void choicesAreOffered() {
+        List<ConfigValue> values = DEFINITION.validate(Map.of("connection.url", "http://a"));
+        List<String> offered = values.stream()
+                .filter(value -> !value.recommendedValues().isEmpty())
+                .map(value -> value.name() + " " + value.recommendedValues())
+                .sorted()
+                .toList();
+        assertEquals(
+                List.of(
+                        "behavior.on.malformed.documents [ignore, warn, report, fail]",
+                        "behavior.on.null.values [ignore, delete, fail]",
+                        "data.stream.type [none, logs, metrics]",
+                        "elastic.security.protocol [PLAINTEXT, SSL]",
+                        "external.resource.usage [DISABLED, INDEX, DATASTREAM, ALIAS_INDEX, ALIAS_DATASTREAM]",
+                        "write.method [insert, upsert]"),
+                offered);
+        for (ConfigValue value : values) {
+            for (Object word : value.recommendedValues()) {
+                DEFINITION.configKeys().get(value.name()).validator.ensureValid(value.name(), word);
+            }
+        }
     }
 
     /** Each setting is explained in whole sentences. */
@@ -115,7 +146,7 @@ class SettingsTableTest {
     void everySettingIsExplainedInWholeSentences() {
         assertEquals(
                 List.of(),
-                SinkConfig.definition().configKeys().values().stream()
+                DEFINITION.configKeys().values().stream()
                         .filter(key -> !key.documentation.endsWith("."))
                         .map(key -> key.name)
                         .toList());
