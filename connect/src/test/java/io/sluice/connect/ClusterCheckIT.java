@@ -312,8 +312,8 @@ class ClusterCheckIT {
     @Test
     void anUnreadableTrustStoreIsToldOf() {
         assertEquals(
-                List.of("elastic.security.protocol: elastic.https.ssl.truststore.location: got /nowhere.jks, which"
-                        + " cannot be read (NoSuchFileException), expected a JKS store that its password opens"),
+                List.of("elastic.https.ssl.truststore.location: got /nowhere.jks, which cannot be read"
+                        + " (NoSuchFileException), expected a JKS store that its password opens, or the type PEM"),
                 refusals(
                         "connection.url", "https://127.0.0.1:9",
                         "elastic.security.protocol", "SSL",

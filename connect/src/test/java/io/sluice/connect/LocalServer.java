@@ -33,6 +33,10 @@ final class LocalServer implements AutoCloseable {
         return new LocalServer(certificate.server(), handler);
     }
 
+    static LocalServer secure(HttpsServer made, HttpHandler handler) {
+        return new LocalServer(made, handler);
+    }
+
     private static HttpServer onPort(int port) throws IOException {
         return HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
     }

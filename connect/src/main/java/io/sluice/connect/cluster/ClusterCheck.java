@@ -64,6 +64,8 @@ public final class ClusterCheck {
     private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
         try (ClusterClient client = new ClusterClient(config, CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS, CONNECTIONS)) {
             new ClusterCheck(config, topics, new Questions(client, LONGEST_MS), refuse).run();
+        } catch (UnusableSetting unusable) {
+            refuse.accept(unusable.key(), unusable.why());
         } catch (ConnectException unusable) {
             refuse.accept(config.tls().key(), unusable.getMessage());
         }

@@ -1,5 +1,7 @@
 package io.sluice.connect.cluster;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.sluice.connect.config.TlsSettings;
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,7 +16,6 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import org.apache.kafka.common.config.types.Password;
-import org.apache.kafka.connect.errors.ConnectException;
 
 /** The TLS context that elastic.https.ssl.* describes; what is not given is the JVM's. */
 final class Tls {
@@ -26,42 +27,70 @@ final class Tls {
             context.init(keys(tls), trusted(tls), null);
             return context;
         } catch (GeneralSecurityException unusable) {
-            throw new ConnectException("elastic.https.ssl.*: cannot set up TLS: " + unusable.getMessage(), unusable);
+            throw new UnusableSetting(tls.key(), "cannot set up TLS: " + unusable.getMessage(), unusable);
         }
     }
 
     private static KeyManager[] keys(TlsSettings tls) throws GeneralSecurityException {
-        if (tls.keystore().location() == null) {
+        if (!tls.keystore().isGiven()) {
             return null;
         }
-        KeyStore store = store(tls.keystore());
+        boolean isPem = tls.keystore().isPem();
+        KeyStore store = store(tls.keystore(), pem -> pem.keyed(characters(tls.keyPassword())));
         Password ofKey = tls.keyPassword() == null ? tls.keystore().password() : tls.keyPassword();
         KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        factory.init(store, characters(ofKey));
+        factory.init(store, isPem ? new char[0] : characters(ofKey));
         return factory.getKeyManagers();
     }
 
     private static TrustManager[] trusted(TlsSettings tls) throws GeneralSecurityException {
-        if (tls.truststore().location() == null) {
+        if (!tls.truststore().isGiven()) {
             return null;
         }
         TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        factory.init(store(tls.truststore()));
+        factory.init(store(tls.truststore(), Pem::trusted));
         return factory.getTrustManagers();
     }
 
-    private static KeyStore store(TlsSettings.Store given) throws GeneralSecurityException {
+    private static KeyStore store(TlsSettings.Store given, OfPem ofPem) throws GeneralSecurityException {
+        return given.isPem() ? pemStore(given, ofPem) : binaryStore(given);
+    }
+
+    private interface OfPem {
+        KeyStore store(Pem pem) throws GeneralSecurityException, IOException;
+    }
+
+    private static KeyStore pemStore(TlsSettings.Store given, OfPem ofPem) {
+        String expected = "certificates in PEM, with a private key in a key store";
+        try {
+            String text = given.pem() == null ? Files.readString(Path.of(given.location()), ISO_8859_1) : given.pem();
+            return ofPem.store(new Pem(text));
+        } catch (IOException | InvalidPathException unreadable) {
+            throw unreadable(given, expected, unreadable);
+        } catch (GeneralSecurityException unusable) {
+            String where = given.location() == null ? "" : " in " + given.location();
+            throw new UnusableSetting(
+                    given.key(), "got " + unusable.getMessage() + where + ", expected " + expected, unusable);
+        }
+    }
+
+    private static KeyStore binaryStore(TlsSettings.Store given) throws GeneralSecurityException {
         KeyStore store = KeyStore.getInstance(given.type());
         try (InputStream bytes = Files.newInputStream(Path.of(given.location()))) {
             store.load(bytes, characters(given.password()));
         } catch (IOException | InvalidPathException unreadable) {
-            throw new ConnectException(
-                    given.key() + ": got " + given.location() + ", which cannot be read ("
-                            + unreadable.getClass().getSimpleName() + "), expected a " + given.type()
-                            + " store that its password opens",
-                    unreadable);
+            throw unreadable(
+                    given, "a " + given.type() + " store that its password opens, or the type PEM", unreadable);
         }
         return store;
+    }
+
+    private static UnusableSetting unreadable(TlsSettings.Store given, String expected, Exception cause) {
+        return new UnusableSetting(
+                given.key(),
+                "got " + given.location() + ", which cannot be read ("
+                        + cause.getClass().getSimpleName() + "), expected " + expected,
+                cause);
     }
 
     private static char[] characters(Password password) {

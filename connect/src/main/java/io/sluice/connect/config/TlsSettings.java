@@ -2,8 +2,11 @@ package io.sluice.connect.config;
 
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.types.Password;
@@ -19,6 +22,10 @@ public final class TlsSettings {
     private static final String LOCATION = "location";
     private static final String STORE_PASSWORD = "password";
     private static final String STORE_TYPE = "type";
+    private static final String CERTIFICATES = "certificates";
+    private static final String CHAIN = "certificate.chain";
+    private static final String KEY = "key";
+    private static final String PEM = "PEM";
 
     private final AbstractConfig values;
 
@@ -37,25 +44,35 @@ public final class TlsSettings {
                 .byDefault("https")
                 .means("https verifies that the certificate is for the host. Empty: any host is accepted.");
         settings.secret(TLS_KEY_PASSWORD, "Key password")
-                .means("Password of the private key. Blank: that of the key store.");
+                .means("Password of the private key, also of an encrypted one in PEM. Blank: that of the key store.");
         defineStore(
                 settings,
                 TLS_KEYSTORE,
                 "Key store",
-                "Path of the store with the client's key and certificate. Blank: none.");
+                "Path of the store with the client's key and certificate. Blank: none.",
+                "Of PEM: one file with both.");
+        settings.secret(TLS_KEYSTORE + CHAIN, "Certificate chain")
+                .means("The client's certificate and those above it in PEM, instead of a path. Needs "
+                        + "elastic.https.ssl.keystore.type=PEM and elastic.https.ssl.keystore.key.");
+        settings.secret(TLS_KEYSTORE + KEY, "Private key")
+                .means("The client's private key in PEM. Needs elastic.https.ssl.keystore.certificate.chain.");
         defineStore(
                 settings,
                 TLS_TRUSTSTORE,
                 "Trust store",
-                "Path of the store with the authorities to trust. Blank: those of the JVM.");
+                "Path of the store with the authorities to trust. Blank: those of the JVM.",
+                "Of PEM: a file with one certificate or more, such as ca.crt.");
+        settings.secret(TLS_TRUSTSTORE + CERTIFICATES, "Trusted certificates")
+                .means("The certificates to trust in PEM, instead of a path. Needs "
+                        + "elastic.https.ssl.truststore.type=PEM.");
     }
 
-    private static void defineStore(SettingsGroup settings, String keys, String name, String location) {
-        settings.text(keys + LOCATION, name).byDefault(null).means(location);
-        settings.secret(keys + STORE_PASSWORD, name + " password").means("Password of the store.");
+    private static void defineStore(SettingsGroup settings, String keys, String name, String location, String ofPem) {
+        settings.text(keys + LOCATION, name).byDefault(null).means(location + " " + ofPem);
+        settings.secret(keys + STORE_PASSWORD, name + " password").means("Password of the store; refused with PEM.");
         settings.text(keys + STORE_TYPE, name + " type")
                 .byDefault("JKS")
-                .means("Type of the store, such as JKS or PKCS12.");
+                .means("Type of the store: JKS, PKCS12, PEM, or another that the JVM knows.");
     }
 
     static void check(Findings findings) {
@@ -65,6 +82,37 @@ public final class TlsSettings {
             findings.refuse(
                     ConnectionSettings.CONNECTION_URL,
                     "got http URLs, expected https with " + SECURITY_PROTOCOL + "=SSL");
+        }
+        checkStore(findings, TLS_TRUSTSTORE, CERTIFICATES);
+        checkStore(findings, TLS_KEYSTORE, CHAIN);
+        findings.requireBoth(TLS_KEYSTORE + CHAIN, TLS_KEYSTORE + KEY);
+        for (String key : List.of(
+                TLS_TRUSTSTORE + LOCATION,
+                TLS_TRUSTSTORE + CERTIFICATES,
+                TLS_KEYSTORE + LOCATION,
+                TLS_KEYSTORE + CHAIN)) {
+            if (findings.isGiven(key) && !findings.isText(SECURITY_PROTOCOL, "ssl")) {
+                findings.refuse(SECURITY_PROTOCOL, "got PLAINTEXT, expected SSL with " + key);
+            }
+        }
+    }
+
+    /** As Kafka checks its own keys of these names. */
+    private static void checkStore(Findings findings, String keys, String inPlace) {
+        boolean isPem = findings.isText(keys + STORE_TYPE, PEM);
+        boolean isInPlace = findings.isGiven(keys + inPlace);
+        if (isInPlace && !isPem) {
+            findings.refuse(
+                    keys + STORE_TYPE,
+                    "got " + findings.valueOf(keys + STORE_TYPE) + ", expected PEM with " + keys + inPlace);
+        }
+        if (isInPlace && findings.isGiven(keys + LOCATION)) {
+            findings.refuse(keys + LOCATION, "got a path, expected none with " + keys + inPlace);
+        }
+        if (isPem && findings.isGiven(keys + STORE_PASSWORD)) {
+            findings.refuse(
+                    keys + STORE_PASSWORD,
+                    "got a password, expected none with PEM; that of a private key is " + TLS_KEY_PASSWORD);
         }
     }
 
@@ -90,27 +138,46 @@ public final class TlsSettings {
         return values.getPassword(TLS_KEY_PASSWORD);
     }
 
-    /** The worker's own key and certificate; without a location there is none. */
+    /** The worker's own key and certificate, if they are given. */
     public Store keystore() {
-        return store(TLS_KEYSTORE);
+        return store(TLS_KEYSTORE, CHAIN, KEY);
     }
 
-    /** Whom to trust; without a location whom the JVM trusts. */
+    /** Whom to trust; whom the JVM trusts if nobody is given. */
     public Store truststore() {
-        return store(TLS_TRUSTSTORE);
+        return store(TLS_TRUSTSTORE, CERTIFICATES);
     }
 
-    private Store store(String keys) {
+    private Store store(String keys, String... inPlace) {
+        String location = values.getString(keys + LOCATION);
+        String pem = Arrays.stream(inPlace)
+                .map(key -> values.getPassword(keys + key))
+                .filter(Objects::nonNull)
+                .map(Password::value)
+                .collect(Collectors.joining("\n"));
         return new Store(
-                keys + LOCATION,
-                values.getString(keys + LOCATION),
+                keys + (location == null ? inPlace[0] : LOCATION),
+                location,
+                pem.isEmpty() ? null : pem,
                 values.getString(keys + STORE_TYPE),
                 values.getPassword(keys + STORE_PASSWORD));
     }
 
     /**
-     * @param key the setting that gives the location
-     * @param location path, {@code null} for no store; the password may be {@code null} too
+     * Certificates, and a key where there is one, in a file or as text.
+     *
+     * @param key the setting that gives them
+     * @param location path, {@code null} for none
+     * @param pem text instead of a file, {@code null} for none
+     * @param password may be {@code null} too
      */
-    public record Store(String key, String location, String type, Password password) {}
+    public record Store(String key, String location, String pem, String type, Password password) {
+        public boolean isGiven() {
+            return location != null || pem != null;
+        }
+
+        public boolean isPem() {
+            return type.equalsIgnoreCase(PEM);
+        }
+    }
 }

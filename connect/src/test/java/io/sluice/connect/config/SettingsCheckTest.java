@@ -424,4 +424,38 @@ class SettingsCheckTest {
         assertEquals("logs-app-jan-books", target.nameAt(0L));
         assertEquals("logs-app-*-books", target.pattern());
     }
+
+    /** PEM is given in a file or in the settings, and its stores have no password, as with Kafka's own keys. */
+    @Test
+    void pemIsGivenInOnePlace() {
+        String trust = "elastic.https.ssl.truststore.";
+        String shown = "elastic.https.ssl.keystore.";
+        String[] secured = {"connection.url", "https://a", "elastic.security.protocol", "SSL"};
+        assertEquals(List.of(), refusals(secured, trust + "type", "pem", trust + "certificates", "x"));
+        assertEquals(
+                List.of(trust + "type: got JKS, expected PEM with " + trust + "certificates"),
+                refusals(secured, trust + "certificates", "x"));
+        assertEquals(
+                List.of(trust + "location: got a path, expected none with " + trust + "certificates"),
+                refusals(secured, trust + "type", "PEM", trust + "certificates", "x", trust + "location", "ca.crt"));
+        assertEquals(
+                List.of(trust + "password: got a password, expected none with PEM; that of a private key is"
+                        + " elastic.https.ssl.key.password"),
+                refusals(secured, trust + "type", "PEM", trust + "location", "ca.crt", trust + "password", "s3cret"));
+        assertEquals(
+                List.of(shown + "key: got nothing, expected a value with " + shown + "certificate.chain"),
+                refusals(secured, shown + "type", "PEM", shown + "certificate.chain", "x"));
+        assertEquals(
+                List.of(shown + "certificate.chain: got nothing, expected a value with " + shown + "key"),
+                refusals(secured, shown + "type", "PEM", shown + "key", "s3cret"));
+    }
+
+    /** Stores are not left aside silently. */
+    @Test
+    void storesNeedTls() {
+        String store = "elastic.https.ssl.truststore.location";
+        assertEquals(
+                List.of("elastic.security.protocol: got PLAINTEXT, expected SSL with " + store),
+                refusals("connection.url", "https://a", store, "/ca.jks"));
+    }
 }
