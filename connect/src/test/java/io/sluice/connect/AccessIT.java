@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -12,6 +13,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.Test;
@@ -192,6 +194,46 @@ class AccessIT extends MisbehavingServer {
                 harness.put(records(harness, 5));
                 assertAllAccepted(harness, 5);
             }
+        }
+    }
+
+    /** A bearer token stands in each request. */
+    @Test
+    void aBearerTokenIsSent() throws Exception {
+        try (TaskHarness harness = harness("connection.bearer.token", "abc.def", "linger.ms", "1009")) {
+            harness.put(records(harness, 5));
+            assertAllAccepted(harness, 5);
+            assertEquals(List.of("Bearer abc.def application/x-ndjson"), headers);
+        }
+    }
+
+    /** A token that was replaced in its file is used from the next request on; while none is there, the one before. */
+    @Test
+    void aTokenMayBeReplacedInItsFile(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("token");
+        Files.writeString(file, "first\n");
+        AtomicReference<String> valid = new AtomicReference<>("first");
+        misbehaviour = (request, exchange, ids) -> {
+            String given = exchange.getRequestHeaders().getFirst("Authorization");
+            if (given.equals("Bearer " + valid.get())) {
+                return false;
+            }
+            // Only now the token is there: what was refused must be sent again with it.
+            Files.writeString(file, valid.get());
+            return answer(exchange, 401, "{\"error\":{\"type\":\"security_exception\",\"reason\":\"expired\"}}");
+        };
+        System.setProperty("sluice.bearer.token.files", file.toString());
+        try (TaskHarness harness = harness("connection.bearer.token.file", file.toString())) {
+            harness.put(List.of(harness.record("a", "{}")));
+            assertAllAccepted(harness, 1);
+            Files.delete(file);
+            harness.put(List.of(harness.record("b", "{}")));
+            assertAllAccepted(harness, 2);
+            valid.set("second");
+            harness.put(List.of(harness.record("c", "{}")));
+            assertAllAccepted(harness, 3);
+        } finally {
+            System.clearProperty("sluice.bearer.token.files");
         }
     }
 }

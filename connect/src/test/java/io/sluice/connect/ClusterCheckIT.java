@@ -14,6 +14,8 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.config.ConfigValue;
 import org.junit.jupiter.api.AfterEach;
@@ -32,6 +34,7 @@ class ClusterCheckIT {
     private final List<String> asked = Collections.synchronizedList(new ArrayList<>());
     private LocalServer server;
     private String elsewhere = "";
+    private long delayMs;
 
     private record Reply(int status, String body) {}
 
@@ -50,6 +53,9 @@ class ClusterCheckIT {
     private void handle(HttpExchange exchange) throws IOException {
         String request = exchange.getRequestMethod() + " " + exchange.getRequestURI();
         asked.add(request + " " + new String(exchange.getRequestBody().readAllBytes(), UTF_8));
+        if (asked.size() == 1) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(delayMs));
+        }
         Reply reply = replies.getOrDefault(request, new Reply(400, "{\"error\":\"no handler found\"}"));
         try (exchange) {
             if (reply.status() / 100 == 3) {
@@ -206,6 +212,7 @@ class ClusterCheckIT {
         assertEquals(
                 List.of("connection.headers" + expected),
                 refusals("connection.headers", "Authorization:Bearer s3cret"));
+        assertEquals(List.of("connection.bearer.token" + expected), refusals("connection.bearer.token", "s3cret"));
     }
 
     /** Privileges that the account lacks are named with their targets. */
@@ -284,14 +291,23 @@ class ClusterCheckIT {
         assertEquals(List.of(unreachable(server.host(), "status 503")), refusals());
     }
 
-    /** A server that keeps silent is not waited for longer than five seconds. */
+    /** A server that keeps silent is not waited for longer than a request may take. */
     @Test
     void aSilentServerIsNotWaitedFor() throws IOException {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             String host = "127.0.0.1:" + silent.getLocalPort();
             assertEquals(
-                    List.of(unreachable(host, "nothing within 5000 ms")), refusals("connection.url", "http://" + host));
+                    List.of(unreachable(host, "SocketTimeoutException: 1009 MILLISECONDS")),
+                    refusals("connection.url", "http://" + host, "read.timeout.ms", "1009"));
         }
+    }
+
+    /** A cluster that is busy, and answers after eight seconds, is not refused. */
+    @Test
+    void aSlowClusterIsWaitedFor() {
+        delayMs = 8_009;
+        assertEquals(List.of(), refusals());
+        assertEquals(2, asked.size());
     }
 
     /** A certificate that nobody trusts is told of; with its trust store the cluster answers. */

@@ -22,12 +22,8 @@ import org.apache.kafka.connect.errors.ConnectException;
  * <p>Only requests that any account may make of its own access, and of targets that it must be able to see.
  */
 public final class ClusterCheck {
-    /** For all requests together; the worker's REST API waits meanwhile. */
-    private static final long LONGEST_MS = 5_000;
-
-    private static final int CONNECT_TIMEOUT_MS = 2_000;
-    /** Never reached: the questions end before, and say so in their own words. */
-    private static final int READ_TIMEOUT_MS = 2 * (int) LONGEST_MS;
+    /** For all requests together; the worker's REST API waits meanwhile, 90 s at most. */
+    private static final int LONGEST_MS = 30_000;
 
     private static final int CONNECTIONS = 1;
     private static final List<String> KINDS = List.of("indices", "aliases", "data_streams");
@@ -62,7 +58,12 @@ public final class ClusterCheck {
     }
 
     private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
-        try (ClusterClient client = new ClusterClient(config, CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS, CONNECTIONS)) {
+        ConnectionSettings connection = config.connection();
+        // One that keeps silent must leave time for the others.
+        int longestOfOneMs = LONGEST_MS / connection.nodes().size();
+        int connectTimeoutMs = Math.min(connection.connectionTimeoutMs(), longestOfOneMs);
+        int readTimeoutMs = Math.min(connection.readTimeoutMs(), longestOfOneMs);
+        try (ClusterClient client = new ClusterClient(config, connectTimeoutMs, readTimeoutMs, CONNECTIONS)) {
             new ClusterCheck(config, topics, new Questions(client, LONGEST_MS), refuse).run();
         } catch (UnusableSetting unusable) {
             refuse.accept(unusable.key(), unusable.why());

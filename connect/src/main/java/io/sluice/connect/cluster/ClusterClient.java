@@ -1,16 +1,11 @@
 package io.sluice.connect.cluster;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import io.sluice.connect.config.ConnectionSettings;
 import io.sluice.connect.config.ProxySettings;
 import io.sluice.connect.config.SinkConfig;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.security.NoSuchAlgorithmException;
-import java.util.ArrayList;
-import java.util.Base64;
-import java.util.List;
 import java.util.concurrent.CancellationException;
 import javax.net.ssl.SSLContext;
 import org.apache.hc.client5.http.auth.AuthScope;
@@ -60,7 +55,7 @@ public final class ClusterClient implements AutoCloseable {
 
     private final Nodes nodes;
     private final CloseableHttpAsyncClient http;
-    private final List<Header> headers;
+    private final Credentials credentials;
     /** What goes with requests that the proxy reads, {@code null} for nothing. */
     private final Header proxyLogin;
 
@@ -93,12 +88,12 @@ public final class ClusterClient implements AutoCloseable {
         ConnectionSettings connection = config.connection();
         ProxySettings proxy = config.proxy();
         nodes = new Nodes(connection.nodes(), System::nanoTime);
-        headers = headers(connection);
+        credentials = new Credentials(connection);
         proxyLogin = proxy.username().isEmpty()
                 ? null
                 : new SecretHeader(
                         HttpHeaders.PROXY_AUTHORIZATION,
-                        basic(proxy.username(), proxy.password().value()));
+                        Credentials.basic(proxy.username(), proxy.password().value()));
         HttpAsyncClientBuilder builder = HttpAsyncClients.custom()
                 .disableAutomaticRetries()
                 // Another host must not get our credentials, which stand in every request.
@@ -178,24 +173,6 @@ public final class ClusterClient implements AutoCloseable {
         }
     }
 
-    private static List<Header> headers(ConnectionSettings connection) {
-        List<Header> headers = new ArrayList<>();
-        connection.headers().forEach((name, value) -> headers.add(new SecretHeader(name, value)));
-        if (connection.apiKey() != null) {
-            String value = "ApiKey " + connection.apiKey().value();
-            headers.add(new SecretHeader(HttpHeaders.AUTHORIZATION, value));
-        }
-        if (connection.username() != null) {
-            String value = basic(connection.username(), connection.password().value());
-            headers.add(new SecretHeader(HttpHeaders.AUTHORIZATION, value));
-        }
-        return headers;
-    }
-
-    private static String basic(String username, String password) {
-        return "Basic " + Base64.getEncoder().encodeToString((username + ":" + password).getBytes(UTF_8));
-    }
-
     /** Sends a request to the node whose turn it is. */
     public void send(ClusterRequest request, Listener listener) {
         Nodes.Attempt probe = nodes.nextProbe();
@@ -208,7 +185,7 @@ public final class ClusterClient implements AutoCloseable {
     private void send(ClusterRequest request, Nodes.Attempt attempt, Listener listener) {
         Node node = attempt.node();
         HttpRequest head = new BasicHttpRequest(request.method(), node.host(), node.path(request.path()));
-        headers.forEach(head::addHeader);
+        credentials.addTo(head);
         if (proxyLogin != null && !node.isSecure()) {
             head.addHeader(proxyLogin);
         }

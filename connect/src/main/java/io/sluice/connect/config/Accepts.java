@@ -12,6 +12,12 @@ import org.apache.kafka.common.config.types.Password;
 
 /** What a setting accepts; a refusal reads {@code key: got X, expected Y}. */
 final class Accepts {
+    /**
+     * The worker's property that names the files which connectors may send as tokens: whoever may create a connector could
+     * otherwise have the worker send any file's content to any host.
+     */
+    static final String TOKEN_FILES = "sluice.bearer.token.files";
+
     private Accepts() {}
 
     /** What is missing or of the wrong type has been refused already, and comes here as null. */
@@ -111,6 +117,31 @@ final class Accepts {
                 if (!header.matches("\\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+\\s*:[^\r\n]*")) {
                     throw refusal(key, "something else", "Name:value, separated by commas");
                 }
+            }
+        });
+    }
+
+    /** Whether a text is a bearer token of RFC 6750. */
+    static boolean isToken(String text) {
+        return text.matches("[A-Za-z0-9._~+/-]+=*");
+    }
+
+    /** The value is a secret and is not repeated. */
+    static Validator token() {
+        return present((key, value) -> {
+            if (!isToken(((Password) value).value())) {
+                throw refusal(key, "something else", "a token of letters, digits and -._~+/=");
+            }
+        });
+    }
+
+    static Validator tokenFile() {
+        return present((key, value) -> {
+            List<String> allowed =
+                    Arrays.asList(System.getProperty(TOKEN_FILES, "").trim().split("\\s*,\\s*"));
+            if (!allowed.contains(value.toString())) {
+                throw refusal(
+                        key, value, "a file that the worker allows; start it with -D" + TOKEN_FILES + "=" + value);
             }
         });
     }

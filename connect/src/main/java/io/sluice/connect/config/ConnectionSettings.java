@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.types.Password;
@@ -19,6 +20,8 @@ public final class ConnectionSettings {
     private static final String CONNECTION_USERNAME = "connection.username";
     private static final String CONNECTION_PASSWORD = "connection.password";
     private static final String CONNECTION_API_KEY = "connection.api.key";
+    private static final String CONNECTION_BEARER_TOKEN = "connection.bearer.token";
+    public static final String CONNECTION_BEARER_TOKEN_FILE = "connection.bearer.token.file";
     private static final String CONNECTION_HEADERS = "connection.headers";
     private static final String CONNECTION_TIMEOUT_MS = "connection.timeout.ms";
     private static final String READ_TIMEOUT_MS = "read.timeout.ms";
@@ -42,14 +45,23 @@ public final class ConnectionSettings {
         settings.text(CONNECTION_USERNAME, "User name")
                 .byDefault(null)
                 .importance(MEDIUM)
-                .means("User name for basic authentication. Needs connection.password; refused with "
-                        + "connection.api.key.");
+                .means("User name for basic authentication. Needs connection.password. Of user name, API key, bearer "
+                        + "token and its file only one may be given.");
         settings.secret(CONNECTION_PASSWORD, "Password")
                 .importance(MEDIUM)
                 .means("Password for basic authentication. Needs connection.username.");
         settings.secret(CONNECTION_API_KEY, "API key")
                 .importance(MEDIUM)
-                .means("API key (base64 of id:key), instead of a user name and password.");
+                .means("API key (base64 of id:key), instead of the others.");
+        settings.secret(CONNECTION_BEARER_TOKEN, "Bearer token")
+                .accepts(Accepts.token())
+                .importance(MEDIUM)
+                .means("Bearer token, such as a service account's or a JWT, instead of the others.");
+        settings.text(CONNECTION_BEARER_TOKEN_FILE, "Bearer token file")
+                .byDefault(null)
+                .accepts(Accepts.tokenFile())
+                .means("File with a bearer token, read anew for each request, so that the token may be replaced at any "
+                        + "time. The worker must allow the file: -D" + Accepts.TOKEN_FILES + "=PATH,PATH.");
         settings.secret(CONNECTION_HEADERS, "Headers")
                 .accepts(Accepts.headers())
                 .means("Headers of each request as Name:value, separated by commas; hidden like a password.");
@@ -65,14 +77,28 @@ public final class ConnectionSettings {
         settings.flag(VALIDATE_CONNECTION, "Check the cluster")
                 .byDefault(true)
                 .means("Check version, credentials, privileges and targets in the cluster before a connector is "
-                        + "created or changed, for 5 s at most. Use false while the cluster is down.");
+                        + "created or changed, for 30 s at most. Use false while the cluster is down.");
     }
 
     static void check(Findings findings) {
         findings.requireBoth(CONNECTION_USERNAME, CONNECTION_PASSWORD);
-        if (findings.isGiven(CONNECTION_USERNAME) && findings.isGiven(CONNECTION_API_KEY)) {
-            findings.refuse(CONNECTION_API_KEY, "got a key, expected none with " + CONNECTION_USERNAME);
+        List<String> given = Stream.of(
+                        CONNECTION_USERNAME, CONNECTION_API_KEY, CONNECTION_BEARER_TOKEN, CONNECTION_BEARER_TOKEN_FILE)
+                .filter(findings::isGiven)
+                .collect(Collectors.toList());
+        if (!given.isEmpty() && hasAuthorization(findings)) {
+            findings.refuse(CONNECTION_HEADERS, "got Authorization, expected other headers with " + given.get(0));
         }
+        given.stream()
+                .skip(1)
+                .forEach(key -> findings.refuse(
+                        key,
+                        "got a " + key.substring(key.lastIndexOf('.') + 1) + ", expected none with " + given.get(0)));
+    }
+
+    private static boolean hasAuthorization(Findings findings) {
+        return findings.valueOf(CONNECTION_HEADERS) instanceof Password headers
+                && headersIn(headers).keySet().stream().anyMatch("Authorization"::equalsIgnoreCase);
     }
 
     /** The nodes. */
@@ -99,34 +125,51 @@ public final class ConnectionSettings {
         return values.getPassword(CONNECTION_API_KEY);
     }
 
+    public Password bearerToken() {
+        return values.getPassword(CONNECTION_BEARER_TOKEN);
+    }
+
+    /** Whether a text is a bearer token, with nothing before and behind it. */
+    public static boolean isToken(String text) {
+        return Accepts.isToken(text);
+    }
+
+    public String bearerTokenFile() {
+        return values.getString(CONNECTION_BEARER_TOKEN_FILE);
+    }
+
     /** Name and value of each header, in turn. */
     public Map<String, String> headers() {
-        Map<String, String> headers = new LinkedHashMap<>();
         Password given = values.getPassword(CONNECTION_HEADERS);
-        if (given != null) {
-            for (String header : given.value().split(",")) {
-                int colon = header.indexOf(':');
-                headers.put(
-                        header.substring(0, colon).trim(),
-                        header.substring(colon + 1).trim());
-            }
+        return given == null ? Map.of() : headersIn(given);
+    }
+
+    private static Map<String, String> headersIn(Password given) {
+        Map<String, String> headers = new LinkedHashMap<>();
+        for (String header : given.value().split(",")) {
+            int colon = header.indexOf(':');
+            headers.put(
+                    header.substring(0, colon).trim(),
+                    header.substring(colon + 1).trim());
         }
         return headers;
     }
 
     public boolean hasCredentials() {
-        return apiKey() != null || username() != null || values.getPassword(CONNECTION_HEADERS) != null;
+        return !credentialKey().equals(CONNECTION_USERNAME);
     }
 
     /** The setting to change when the cluster does not accept who asks. */
     public String credentialKey() {
-        if (apiKey() != null) {
-            return CONNECTION_API_KEY;
-        }
-        if (username() != null) {
-            return CONNECTION_PASSWORD;
-        }
-        return values.getPassword(CONNECTION_HEADERS) != null ? CONNECTION_HEADERS : CONNECTION_USERNAME;
+        return Stream.of(
+                        CONNECTION_API_KEY,
+                        CONNECTION_PASSWORD,
+                        CONNECTION_BEARER_TOKEN,
+                        CONNECTION_BEARER_TOKEN_FILE,
+                        CONNECTION_HEADERS)
+                .filter(key -> values.values().get(key) != null)
+                .findFirst()
+                .orElse(CONNECTION_USERNAME);
     }
 
     /** Whether the cluster is asked before a connector is made or changed. */

@@ -458,4 +458,52 @@ class SettingsCheckTest {
                 List.of("elastic.security.protocol: got PLAINTEXT, expected SSL with " + store),
                 refusals("connection.url", "https://a", store, "/ca.jks"));
     }
+
+    /** Whoever asks is named in one way. */
+    @Test
+    void onlyOneKindOfCredentialsIsGiven() {
+        String[] token = {"connection.bearer.token", "abc.d-e_f~g+h/i=="};
+        assertEquals(List.of(), refusals(token));
+        assertEquals(
+                List.of("connection.bearer.token: got a token, expected none with connection.username"),
+                refusals(token, "connection.username", "u", "connection.password", "p"));
+        assertEquals(
+                List.of("connection.bearer.token: got a token, expected none with connection.api.key"),
+                refusals(token, "connection.api.key", "k"));
+        List<String> twice =
+                List.of("connection.headers: got Authorization, expected other headers with connection.bearer.token");
+        assertEquals(twice, refusals(token, "connection.headers", "X-Tenant:a, authorization:s3cret"));
+        assertEquals(List.of(), refusals(token, "connection.headers", "X-Tenant:a"));
+        assertEquals(List.of(), refusals("connection.headers", "Authorization:s3cret"));
+    }
+
+    /** A token is what a header may hold, and is not repeated. */
+    @Test
+    void whatIsNoTokenIsRefused() {
+        for (String token : new String[] {"Bearer s3cret", "s3\ncret", "s3cret=x", "=", "s\u00e9cret"}) {
+            assertEquals(
+                    List.of("connection.bearer.token: got something else, expected a token of letters, digits and"
+                            + " -._~+/="),
+                    refusals("connection.bearer.token", token));
+        }
+    }
+
+    /** A file is only sent to others if the worker allows that: nobody who may create a connector can read its files. */
+    @Test
+    void theWorkerAllowsFilesOfTokens() {
+        String key = "connection.bearer.token.file";
+        String property = "sluice.bearer.token.files";
+        List<String> refused =
+                List.of(key + ": got /run/token, expected a file that the worker allows; start it with -D" + property
+                        + "=/run/token");
+        assertEquals(refused, refusals(key, "/run/token"));
+        try {
+            System.setProperty(property, "/run/tokens, /run/token/");
+            assertEquals(refused, refusals(key, "/run/token"));
+            System.setProperty(property, "/run/other , /run/token");
+            assertEquals(List.of(), refusals(key, "/run/token"));
+        } finally {
+            System.clearProperty(property);
+        }
+    }
 }
