@@ -15,6 +15,17 @@ public final class ElasticsearchSinkConnector extends NumberingSinkConnector {
         return ElasticsearchSinkTask.class;
     }
 
+    /** Asks the cluster on a thread of its own: the worker waits for the connector. */
+    @Override
+    public void start(Map<String, String> given) {
+        super.start(given);
+        if (new SinkConfig(given).connection().validated()) {
+            Thread asking = new Thread(() -> ClusterCheck.warnOfAliases(given), "sluice-aliases");
+            asking.setDaemon(true);
+            asking.start();
+        }
+    }
+
     @Override
     public Config validate(Map<String, String> given) {
         Config judged = SettingsCheck.of(given);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpExchange;
+import io.sluice.connect.cluster.ClusterCheck;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -339,5 +340,55 @@ class ClusterCheckIT {
     private static String unreachable(String host, String why) {
         return "connection.url: got no answer from " + host + " (" + why
                 + "), expected Elasticsearch; start it, correct the URL, or set validate.connection=false";
+    }
+
+    /** Upserts and deletes reach only the write index of an alias. */
+    @Test
+    void changesThroughAnAliasOfSeveralIndicesAreRefused() {
+        replies.put(
+                "GET /_resolve/index/ali",
+                new Reply(
+                        200,
+                        "{\"indices\":[],\"aliases\":[{\"name\":\"ali\",\"indices\":[\"b-1\",\"b-2\"]}],"
+                                + "\"data_streams\":[]}"));
+        replies.put(
+                "GET /_resolve/index/one",
+                new Reply(200, "{\"indices\":[],\"aliases\":[{\"name\":\"one\",\"indices\":[\"b-1\"]}]}"));
+        String refusal =
+                ": got ali for books, an alias of 2 indices, expected one index with upserts or deletes: they do"
+                        + " not reach documents outside the alias's write index";
+        String[] deletes = {"behavior.on.null.values", "delete", "index.name", "ali"};
+        assertEquals(List.of("index.name" + refusal), refusals(deletes));
+        assertEquals(List.of("index.name" + refusal), refusals("write.method", "upsert", "index.name", "ali"));
+        assertEquals(
+                List.of("topic.to.external.resource.mapping" + refusal),
+                refusals(
+                        "write.method", "upsert",
+                        "topic.to.external.resource.mapping", "books:ali",
+                        "external.resource.usage", "ALIAS_INDEX"));
+        assertEquals(List.of(), refusals("index.name", "ali"));
+        deletes[3] = "one";
+        assertEquals(List.of(), refusals(deletes));
+        deletes[3] = "unknown";
+        assertEquals(List.of(), refusals(deletes));
+    }
+
+    /** An alias may have got another index since the connector was made: its start says so, once, and goes on without. */
+    @Test
+    void theStartWarnsOfAliasesOfSeveralIndices() throws Exception {
+        replies.put(
+                "GET /_resolve/index/ali",
+                new Reply(200, "{\"aliases\":[{\"name\":\"ali\",\"indices\":[\"b-1\",\"b-2\",\"b-3\"]}]}"));
+        Map<String, String> given = TaskHarness.settings(
+                Map.of("name", "sink-7", "connection.url", server.url(), "topics", "books"), "index.name", "ali");
+        try (CapturedLog log = new CapturedLog()) {
+            new ElasticsearchSinkConnector().start(given);
+            ClusterCheck.warnOfAliases(given);
+            assertTrue(log.linesWith("sink-7: ali for books is an alias of 3 indices")
+                            .size()
+                    >= 1);
+            server.stop();
+            ClusterCheck.warnOfAliases(given);
+        }
     }
 }

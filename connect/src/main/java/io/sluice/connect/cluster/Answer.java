@@ -71,6 +71,13 @@ public record Answer(String node, int status, byte[] body, boolean isPacked) {
                 .collect(Collectors.toList());
     }
 
+    /** How many indices the aliases in the answer to {@code _resolve/index} stand for. */
+    long indicesOfAliases() {
+        return scalars().keySet().stream()
+                .filter(at -> at.matches("/aliases/\\d+/indices/\\d+"))
+                .count();
+    }
+
     /** The version of an Elasticsearch, or {@code null} if the body names none or another product. */
     String elasticsearchVersion() {
         Map<String, String> scalars = scalars();

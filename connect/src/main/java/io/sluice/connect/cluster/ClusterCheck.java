@@ -4,8 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.sluice.connect.config.ConnectionSettings;
 import io.sluice.connect.config.GivenSettings;
+import io.sluice.connect.config.OnNullValues;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.config.Target;
+import io.sluice.connect.config.WriteMethod;
 import java.net.URLEncoder;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +17,8 @@ import org.apache.hc.core5.http.HttpStatus;
 import org.apache.kafka.common.config.Config;
 import org.apache.kafka.common.config.ConfigValue;
 import org.apache.kafka.connect.errors.ConnectException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Asks the cluster whether the settings will do: reachable, let in, allowed to write, targets there, not too old.
@@ -22,6 +26,8 @@ import org.apache.kafka.connect.errors.ConnectException;
  * <p>Only requests that any account may make of its own access, and of targets that it must be able to see.
  */
 public final class ClusterCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(ClusterCheck.class);
+
     /** For all requests together; the worker's REST API waits meanwhile, 90 s at most. */
     private static final int LONGEST_MS = 30_000;
 
@@ -57,13 +63,45 @@ public final class ClusterCheck {
         }
     }
 
-    private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
+    /** Logs which aliases of several indices get keyed documents; an alias may have got its second one since the check. */
+    public static void warnOfAliases(Map<String, String> settings) {
+        SinkConfig config = new SinkConfig(settings);
+        List<String> topics = GivenSettings.topics(settings).stream()
+                .filter(topic -> !config.identity().keyIgnored(topic))
+                .filter(topic -> !config.targets().targetOf(topic).isDataStream())
+                .filter(topic -> !config.targets().targetOf(topic).isDated())
+                .collect(Collectors.toList());
+        try (ClusterClient client = client(config)) {
+            Questions questions = new Questions(client, LONGEST_MS);
+            for (String topic : topics) {
+                String name = config.targets().targetOf(topic).nameAt(null);
+                long indices = questions.ask(resolve(name)).indicesOfAliases();
+                if (indices > 1) {
+                    LOG.warn(
+                            "{}: {} for {} is an alias of {} indices: a record with key.ignore=false whose document is not"
+                                    + " in the write index is stored a second time",
+                            settings.get("name"),
+                            name,
+                            topic,
+                            indices);
+                }
+            }
+        } catch (Unanswered | ConnectException unanswered) {
+            LOG.debug("{}: cannot ask for aliases", settings.get("name"), unanswered);
+        }
+    }
+
+    private static ClusterClient client(SinkConfig config) {
         ConnectionSettings connection = config.connection();
         // One that keeps silent must leave time for the others.
         int longestOfOneMs = LONGEST_MS / connection.nodes().size();
         int connectTimeoutMs = Math.min(connection.connectionTimeoutMs(), longestOfOneMs);
         int readTimeoutMs = Math.min(connection.readTimeoutMs(), longestOfOneMs);
-        try (ClusterClient client = new ClusterClient(config, connectTimeoutMs, readTimeoutMs, CONNECTIONS)) {
+        return new ClusterClient(config, connectTimeoutMs, readTimeoutMs, CONNECTIONS);
+    }
+
+    private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
+        try (ClusterClient client = client(config)) {
             new ClusterCheck(config, topics, new Questions(client, LONGEST_MS), refuse).run();
         } catch (UnusableSetting unusable) {
             refuse.accept(unusable.key(), unusable.why());
@@ -143,19 +181,28 @@ public final class ClusterCheck {
     }
 
     private void requireTargets() throws Unanswered, Redirected {
-        if (config.targets().autoCreate()) {
-            return;
-        }
         for (String topic : topics) {
             Target target = config.targets().targetOf(topic);
-            if (!target.isDated()) {
-                requireTarget(topic, target.nameAt(null));
+            boolean mustExist = !config.targets().autoCreate();
+            boolean mustBeOne = changesDocuments(topic, target);
+            if (!target.isDated() && (mustExist || mustBeOne)) {
+                String name = target.nameAt(null);
+                Answer answer = ask(resolve(name));
+                if (mustExist) {
+                    requireTarget(topic, name, answer);
+                }
+                if (mustBeOne) {
+                    requireOneIndex(topic, name, answer);
+                }
             }
         }
     }
 
-    private void requireTarget(String topic, String name) throws Unanswered, Redirected {
-        Answer answer = ask(new ClusterRequest("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8)));
+    private static ClusterRequest resolve(String name) {
+        return new ClusterRequest("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8));
+    }
+
+    private void requireTarget(String topic, String name, Answer answer) {
         String key = config.targets().existenceKey();
         if (isMissing(answer)) {
             refuse.accept(
@@ -172,6 +219,25 @@ public final class ClusterCheck {
                     key,
                     "got " + name + " for " + topic + ", expected " + withArticle(wanted) + ", as "
                             + config.targets().usageKey() + " says");
+        }
+    }
+
+    /** Whether a record may be meant to change a document that is there. */
+    private boolean changesDocuments(String topic, Target target) {
+        boolean isKeyed = !config.identity().keyIgnored(topic) && !target.isDataStream();
+        return isKeyed
+                && (config.writing().writeMethod() == WriteMethod.UPSERT
+                        || config.writing().onNullValues() == OnNullValues.DELETE);
+    }
+
+    /** An alias writes into one of its indices: what is in the others would stay as it is. */
+    private void requireOneIndex(String topic, String name, Answer answer) {
+        long indices = answer.indicesOfAliases();
+        if (indices > 1) {
+            refuse.accept(
+                    config.targets().nameKey(topic),
+                    "got " + name + " for " + topic + ", an alias of " + indices + " indices, expected one index with"
+                            + " upserts or deletes: they do not reach documents outside the alias's write index");
         }
     }
 

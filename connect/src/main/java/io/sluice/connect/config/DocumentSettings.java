@@ -36,7 +36,9 @@ public final class DocumentSettings {
 
     static void define(ConfigDef definition) {
         SettingsGroup settings = new SettingsGroup(definition, "What documents carry");
-        settings.text(PIPELINE, "Ingest pipeline").means("Ingest pipeline for all documents.");
+        settings.text(PIPELINE, "Ingest pipeline")
+                .means(
+                        "Ingest pipeline for all documents. Refused with write.method=upsert: the cluster applies none to upserts.");
         settings.text(ROUTING, "Routing")
                 .accepts(Accepts.routing())
                 .means("Where routing comes from: key, header:NAME, or a JSON pointer such as /shop/id. A record "
@@ -65,13 +67,33 @@ public final class DocumentSettings {
                         + "epoch), for RecordAgeHistogram. Without it the record's timestamp counts.");
     }
 
-    /** A tombstone has no document to find the shard by, and would delete nothing. */
     static void check(Findings findings) {
+        checkRouting(findings);
+        if (findings.isGiven(PIPELINE) && findings.isText(WriteSettings.WRITE_METHOD, "upsert")) {
+            findings.refuse(
+                    PIPELINE,
+                    "got " + findings.valueOf(PIPELINE) + ", expected none with " + WriteSettings.WRITE_METHOD
+                            + "=upsert: the cluster applies no pipeline to upserts");
+        }
+        findings.requireEffect(
+                METADATA_OBJECT, !findings.listOf(METADATA_FIELDS).isEmpty(), METADATA_FIELDS);
+        findings.requireEffect(
+                DATA_STREAM_TIMESTAMP_FIELD,
+                TargetSettings.hasDataStreams(findings),
+                "data.stream.dataset or a data stream in topic.to.external.resource.mapping");
+    }
+
+    /** A tombstone has no document to find the shard by, and would delete nothing. */
+    private static void checkRouting(Findings findings) {
         boolean isPointer = String.valueOf(findings.valueOf(ROUTING)).startsWith("/");
         if (isPointer && findings.isText(WriteSettings.ON_NULL_VALUES, "delete")) {
             findings.refuse(
                     ROUTING,
                     "got a JSON pointer, expected key or header:NAME with " + WriteSettings.ON_NULL_VALUES + "=delete");
+        }
+        boolean isHeader = String.valueOf(findings.valueOf(ROUTING)).startsWith("header:");
+        if (isHeader && findings.isText(WriteSettings.ON_NULL_VALUES, "delete")) {
+            findings.warn(ROUTING, "a tombstone without the header does not find a document that was routed");
         }
     }
 

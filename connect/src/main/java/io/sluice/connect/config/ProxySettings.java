@@ -34,6 +34,7 @@ public final class ProxySettings {
 
     static void check(Findings findings) {
         findings.requireBoth(PROXY_USERNAME, PROXY_PASSWORD);
+        findings.requireEffect(PROXY_PORT, findings.isGiven(PROXY_HOST), PROXY_HOST);
         boolean hasCredentials = findings.isGiven(PROXY_USERNAME) || findings.isGiven(PROXY_PASSWORD);
         if (hasCredentials && !findings.isGiven(PROXY_HOST)) {
             findings.refuse(PROXY_HOST, "got nothing, expected a host with credentials for it");

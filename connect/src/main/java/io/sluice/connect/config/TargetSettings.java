@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 
@@ -64,7 +66,7 @@ public final class TargetSettings {
     static void check(Findings findings) {
         checkDataStream(findings);
         checkMapping(findings);
-        boolean createsOnly = findings.isGiven(DATA_STREAM_DATASET) || areMappedToDataStreams(findings);
+        boolean createsOnly = hasDataStreams(findings);
         if (createsOnly && findings.isText(WriteSettings.WRITE_METHOD, "upsert")) {
             findings.refuse(WriteSettings.WRITE_METHOD, "got upsert, expected insert with a data stream");
         }
@@ -73,6 +75,13 @@ public final class TargetSettings {
         }
         checkKeys(findings);
         checkDates(findings);
+        warnOfSharedTargets(findings);
+        findings.requireEffect(DATA_STREAM_NAMESPACE, findings.isGiven(DATA_STREAM_DATASET), DATA_STREAM_DATASET);
+    }
+
+    /** Whether any topic goes to a data stream. */
+    static boolean hasDataStreams(Findings findings) {
+        return findings.isGiven(DATA_STREAM_DATASET) || areMappedToDataStreams(findings);
     }
 
     private static boolean areMappedToDataStreams(Findings findings) {
@@ -127,6 +136,33 @@ public final class TargetSettings {
         }
     }
 
+    /** What becomes of keyed documents where versions or names do not go with the key alone. */
+    private static void warnOfSharedTargets(Findings findings) {
+        if (!findings.areNone() || hasDataStreams(findings)) {
+            return;
+        }
+        TargetSettings targets = new SinkConfig(findings.given()).targets();
+        Map<String, List<String>> topicsByTarget = GivenSettings.topics(findings.given()).stream()
+                .filter(topic -> !IdentitySettings.isKeyIgnored(findings, topic))
+                .collect(Collectors.groupingBy(
+                        topic -> targets.targetOf(topic).pattern(), TreeMap::new, Collectors.toList()));
+        topicsByTarget.forEach((target, topics) -> {
+            if (topics.size() > 1 && !findings.isGiven(IdentitySettings.EXTERNAL_VERSION_HEADER)) {
+                findings.warn(
+                        INDEX_NAME,
+                        String.join(", ", topics) + " are written into " + target
+                                + ": where they have a key in common, the"
+                                + " document with the higher offset stays, not the newer one");
+            }
+            if (targets.targetOf(topics.get(0)).isDated()) {
+                findings.warn(
+                        INDEX_NAME,
+                        "a record of a key that goes to the index of another time does not replace the"
+                                + " document there: " + target);
+            }
+        });
+    }
+
     private static void checkDataStream(Findings findings) {
         boolean hasType = !findings.isText(DATA_STREAM_TYPE, "none");
         boolean hasDataset = findings.isGiven(DATA_STREAM_DATASET);
@@ -160,6 +196,11 @@ public final class TargetSettings {
     /** The setting because of which targets must exist; only of use where Elasticsearch may not create them. */
     public String existenceKey() {
         return externalResource() == ExternalResource.DISABLED ? AUTO_CREATE : TOPIC_TO_EXTERNAL_RESOURCE;
+    }
+
+    /** The setting that names the target of a topic. */
+    public String nameKey(String topic) {
+        return mappedTarget(topic) == null ? INDEX_NAME : TOPIC_TO_EXTERNAL_RESOURCE;
     }
 
     public String usageKey() {

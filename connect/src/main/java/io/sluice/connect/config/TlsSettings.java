@@ -83,6 +83,7 @@ public final class TlsSettings {
                     ConnectionSettings.CONNECTION_URL,
                     "got http URLs, expected https with " + SECURITY_PROTOCOL + "=SSL");
         }
+        findings.requireEffect(TLS_PROTOCOL, findings.isText(SECURITY_PROTOCOL, "ssl"), SECURITY_PROTOCOL + "=SSL");
         checkStore(findings, TLS_TRUSTSTORE, CERTIFICATES);
         checkStore(findings, TLS_KEYSTORE, CHAIN);
         findings.requireBoth(TLS_KEYSTORE + CHAIN, TLS_KEYSTORE + KEY);
