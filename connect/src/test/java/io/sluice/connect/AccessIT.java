@@ -236,4 +236,39 @@ class AccessIT extends MisbehavingServer {
             System.clearProperty("sluice.bearer.token.files");
         }
     }
+
+    /**
+     * An account that may only write may not ask a node who it is, with which a node that failed is tried again. Its 403, or
+     * an older server's 405, shows that the node is there.
+     */
+    @Test
+    void aNodeThatRefusesItsProbeIsTakenBack() throws Exception {
+        List<String> probed = Collections.synchronizedList(new ArrayList<>());
+        misbehaviour = (request, exchange, ids) -> {
+            if (!exchange.getRequestURI().getPath().equals("/")) {
+                return false;
+            }
+            probed.add(exchange.getRequestMethod());
+            return answer(exchange, 403, "{\"error\":{\"type\":\"security_exception\",\"reason\":\"no\"}}");
+        };
+        try (LocalServer other = LocalServer.start(this::handle)) {
+            other.stop();
+            String both = server.url() + "," + other.url();
+            try (TaskHarness harness = new TaskHarness(both, Map.of("batch.size", "1"))) {
+                int sent = 0;
+                for (; sent < 2 || harness.attribute("NodesLeftOut") == 0; sent++) {
+                    harness.put(List.of(harness.record("a" + sent, "{}")));
+                    harness.putUntilDecided();
+                }
+                other.comeBack();
+                for (; harness.attribute("NodesLeftOut") > 0; sent++) {
+                    harness.put(List.of(harness.record("b" + sent, "{}")));
+                    harness.putUntilDecided();
+                    sleep(20);
+                }
+                assertAllAccepted(harness, sent);
+                assertEquals(Set.of("GET"), Set.copyOf(probed));
+            }
+        }
+    }
 }
