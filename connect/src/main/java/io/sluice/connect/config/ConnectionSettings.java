@@ -65,9 +65,10 @@ public final class ConnectionSettings {
         settings.secret(CONNECTION_HEADERS, "Headers")
                 .accepts(Accepts.headers())
                 .means("Headers of each request as Name:value, separated by commas; hidden like a password.");
-        settings.number(CONNECTION_TIMEOUT_MS, "Connection timeout (ms)", 1_000)
+        settings.number(CONNECTION_TIMEOUT_MS, "Connection timeout (ms)", 5_000)
                 .accepts(Accepts.atLeast(1))
-                .means("Longest time to open a connection, in milliseconds.");
+                .means(
+                        "Longest time to open a connection, in milliseconds. A lost first packet is sent again after 1 s and 3 s.");
         settings.number(READ_TIMEOUT_MS, "Read timeout (ms)", 30_000)
                 .accepts(Accepts.atLeast(1))
                 .means("Longest time without a byte of the answer, in milliseconds. The request is then sent "
