@@ -258,12 +258,12 @@ class AccessIT extends MisbehavingServer {
                 int sent = 0;
                 for (; sent < 2 || harness.attribute("NodesLeftOut") == 0; sent++) {
                     harness.put(List.of(harness.record("a" + sent, "{}")));
-                    harness.putUntilDecided();
+                    harness.putUntilCompleted();
                 }
                 other.comeBack();
                 for (; harness.attribute("NodesLeftOut") > 0; sent++) {
                     harness.put(List.of(harness.record("b" + sent, "{}")));
-                    harness.putUntilDecided();
+                    harness.putUntilCompleted();
                     sleep(20);
                 }
                 assertAllAccepted(harness, sent);

@@ -55,9 +55,10 @@ public final class DocumentSettings {
                 .means("Fields, separated by commas, of which the first present becomes @timestamp in a data "
                         + "stream; otherwise the record's timestamp does. A document's own @timestamp is kept.");
         settings.choice(TEMPORAL_FORMAT, "Format of dates and times", TemporalFormat.class, "iso")
-                .means("Dates and times of Connect and Debezium in structs and maps: iso writes 2026-11-26, 13:18:19.000 "
-                        + "and 2026-11-26T13:18:19.000Z; epoch the numbers that they are made of, for indices "
-                        + "that have mapped them as numbers.");
+                .means(
+                        "Dates and times of Connect and Debezium in structs and maps: iso writes 2026-11-26, 13:18:19.000 "
+                                + "and 2026-11-26T13:18:19.000Z; epoch the numbers that they are made of, for indices "
+                                + "that have mapped them as numbers.");
         settings.choice(DECIMAL_FORMAT, "Format of decimals", DecimalFormat.class, "numeric")
                 .means("Decimals in structs and maps: numeric writes a number with all its digits, string the same "
                         + "in quotes.");

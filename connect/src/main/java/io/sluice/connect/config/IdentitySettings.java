@@ -43,9 +43,10 @@ public final class IdentitySettings {
         settings.text(ID_PREFIX, "Prefix of ids")
                 .accepts(Accepts.text(LONGEST_PREFIX_BYTES))
                 .importance(MEDIUM)
-                .means("Text before topic+partition+offset in an _id, such as the name of the Kafka cluster: offsets of "
-                        + "a topic that was created again, or of another cluster, then make other ids. At most "
-                        + LONGEST_PREFIX_BYTES + " bytes. Ids from keys have no prefix.");
+                .means(
+                        "Text before topic+partition+offset in an _id, such as the name of the Kafka cluster: offsets of "
+                                + "a topic that was created again, or of another cluster, then make other ids. At most "
+                                + LONGEST_PREFIX_BYTES + " bytes. Ids from keys have no prefix.");
         settings.text(ID_ORIGIN_HEADER, "Header with the id's origin")
                 .means("For a replay of dead letters where keys are ignored: header that names the rejected record as "
                         + "topic-partition@offset, of which the _id is then made. Whoever writes to the topic can "

@@ -130,8 +130,10 @@ class SettingsTableTest {
                         "behavior.on.malformed.documents [ignore, warn, report, fail]",
                         "behavior.on.null.values [ignore, delete, fail]",
                         "data.stream.type [none, logs, metrics]",
+                        "decimal.format [numeric, string]",
                         "elastic.security.protocol [PLAINTEXT, SSL]",
                         "external.resource.usage [DISABLED, INDEX, DATASTREAM, ALIAS_INDEX, ALIAS_DATASTREAM]",
+                        "temporal.format [iso, epoch]",
                         "write.method [insert, upsert]"),
                 offered);
         for (ConfigValue value : values) {
