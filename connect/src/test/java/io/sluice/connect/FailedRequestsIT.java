@@ -10,6 +10,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.junit.jupiter.api.Test;
@@ -35,8 +36,13 @@ class FailedRequestsIT extends MisbehavingServer {
     @Test
     void refusedRequestsGoAgain() throws Exception {
         int[] statuses = {429, 502, 503, 504};
-        misbehaviour = (request, exchange, ids) ->
-                request % 3 != 2 && answer(exchange, statuses[request % statuses.length], "<html>busy</html>");
+        // A request that fails a third time is sent in halves.
+        Map<Set<String>, AtomicInteger> attempts = new ConcurrentHashMap<>();
+        misbehaviour = (request, exchange, ids) -> {
+            int attempt = attempts.computeIfAbsent(Set.copyOf(ids), first -> new AtomicInteger())
+                    .getAndIncrement();
+            return attempt < 2 && answer(exchange, statuses[request % statuses.length], "<html>busy</html>");
+        };
         try (TaskHarness harness = harness()) {
             harness.put(records(harness, 997));
             assertAllAccepted(harness, 997);
