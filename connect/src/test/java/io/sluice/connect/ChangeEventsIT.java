@@ -1,0 +1,151 @@
+package io.sluice.connect;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.debezium.data.Envelope;
+import io.debezium.data.Json;
+import io.debezium.data.VariableScaleDecimal;
+import io.debezium.time.MicroTimestamp;
+import io.debezium.transforms.ExtractNewRecordState;
+import java.math.BigDecimal;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.kafka.connect.data.Decimal;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.SchemaBuilder;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.json.JsonConverter;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Debezium's change events, written by JsonConverter with schemas, on their usual way: a worker that reads them, takes the
+ * row out of each with Debezium's own transform and the id out of its key with Kafka's.
+ */
+class ChangeEventsIT {
+    private static final Schema KEY = SchemaBuilder.struct()
+            .name("shop.public.books.Key")
+            .field("id", Schema.INT64_SCHEMA)
+            .build();
+    private static final Schema ROW = SchemaBuilder.struct()
+            .name("shop.public.books.Value")
+            .optional()
+            .field("id", Schema.INT64_SCHEMA)
+            .field("published", io.debezium.time.Date.schema())
+            .field("changed", MicroTimestamp.schema())
+            .field("price", Decimal.schema(2))
+            .field("weight", VariableScaleDecimal.schema())
+            .field("attributes", Json.schema())
+            .build();
+    private static final Schema SOURCE =
+            SchemaBuilder.struct().field("lsn", Schema.INT64_SCHEMA).build();
+    private static final Envelope ENVELOPE = Envelope.defineSchema()
+            .withName("shop.public.books.Envelope")
+            .withRecord(ROW)
+            .withSource(SOURCE)
+            .build();
+    private static final String ROW_JSON =
+            "\"id\":%d,\"published\":\"2026-11-26\",\"changed\":\"2026-11-26T13:18:19.123456Z\","
+                    + "\"price\":12.3,\"weight\":0.125,\"attributes\":{\"pages\":[432]}";
+
+    private final JsonConverter keys = new JsonConverter();
+    private final JsonConverter values = new JsonConverter();
+    private long offset;
+
+    ChangeEventsIT() {
+        keys.configure(Map.of(), true);
+        values.configure(Map.of(), false);
+    }
+
+    private static Struct row(long id) {
+        return new Struct(ROW)
+                .put("id", id)
+                .put("published", 20_783)
+                .put("changed", 1_795_699_099_123_456L)
+                .put("price", new BigDecimal("12.30"))
+                .put("weight", VariableScaleDecimal.fromLogical(VariableScaleDecimal.schema(), new BigDecimal("0.125")))
+                .put("attributes", "{\"pages\":\n[432]}");
+    }
+
+    private static Struct source() {
+        return new Struct(SOURCE).put("lsn", 1_009L);
+    }
+
+    private SinkRecord record(long id, Struct event) {
+        byte[] key = keys.fromConnectData("books", KEY, new Struct(KEY).put("id", id));
+        byte[] value = event == null ? null : values.fromConnectData("books", ENVELOPE.schema(), event);
+        return new SinkRecord("books", 0, null, key, null, value, offset++);
+    }
+
+    private List<SinkRecord> history() {
+        Instant now = Instant.ofEpochMilli(1);
+        return List.of(
+                record(1, ENVELOPE.read(row(1), source(), now)),
+                record(2, ENVELOPE.create(row(2), source(), now)),
+                record(3, ENVELOPE.create(row(3), source(), now)),
+                record(2, ENVELOPE.update(row(2), row(2), source(), now)),
+                record(3, ENVELOPE.delete(row(3), source(), now)),
+                record(3, null));
+    }
+
+    private Map<String, String> documentsAfter(Map<String, Long> fates, String... settings) throws Exception {
+        Map<String, String> usual = TaskHarness.settings(
+                Map.of(
+                        "key.converter",
+                        JsonConverter.class.getName(),
+                        "value.converter",
+                        JsonConverter.class.getName(),
+                        "transforms",
+                        "row,id",
+                        "transforms.row.type",
+                        ExtractNewRecordState.class.getName(),
+                        "transforms.id.type",
+                        "org.apache.kafka.connect.transforms.ExtractField$Key",
+                        "transforms.id.field",
+                        "id"),
+                settings);
+        try (PlayedCluster cluster = new PlayedCluster(1, new Dice(0), 0);
+                TaskHarness harness = new TaskHarness(cluster.urls(), usual)) {
+            harness.put(history());
+            harness.putUntilDecided();
+            assertEquals(fates, harness.fates(), harness.deadLetters.toString());
+            Map<String, String> documents = new TreeMap<>();
+            cluster.stored("books")
+                    .forEach((id, document) ->
+                            documents.put(id, document.source().toString()));
+            return documents;
+        }
+    }
+
+    private static String json(long id, String more) {
+        return "{" + String.format(ROW_JSON, id) + more + "}";
+    }
+
+    /** A delete's tombstone deletes; the transform leaves its event out. */
+    @Test
+    void rowsAreIndexedAndDeleted() throws Exception {
+        Map<String, Long> fates = Map.of("Indexed", 3L, "Updated", 1L, "Deleted", 1L);
+        assertEquals(
+                Map.of("1", json(1, ""), "2", json(2, "")),
+                documentsAfter(fates, "transforms.row.delete.tombstone.handling.mode", "tombstone"));
+    }
+
+    /** Rewritten deletes are documents that say so, with what the event was. */
+    @Test
+    void rewrittenDeletesAreDocuments() throws Exception {
+        Map<String, String> documents = documentsAfter(
+                Map.of("Indexed", 3L, "Updated", 2L),
+                "transforms.row.delete.tombstone.handling.mode",
+                "rewrite",
+                "transforms.row.add.fields",
+                "op,source.lsn");
+        assertEquals(
+                Map.of(
+                        "1", json(1, ",\"__deleted\":\"false\",\"__op\":\"r\",\"__source_lsn\":1009"),
+                        "2", json(2, ",\"__deleted\":\"false\",\"__op\":\"u\",\"__source_lsn\":1009"),
+                        "3", json(3, ",\"__deleted\":\"true\",\"__op\":\"d\",\"__source_lsn\":1009")),
+                documents);
+    }
+}
