@@ -131,6 +131,9 @@ final class Intake {
         if (header != null && header.value() instanceof byte[] bytes && bytes.length == Long.BYTES) {
             return ByteBuffer.wrap(bytes).getLong();
         }
+        if (header != null && header.value() instanceof ByteBuffer buffer && buffer.remaining() == Long.BYTES) {
+            return buffer.duplicate().getLong();
+        }
         if (header != null && header.value() instanceof Long micros) {
             return micros;
         }

@@ -163,4 +163,18 @@ class IntakeTest {
         assertEquals(4, ages.getCountAtValue(4_000));
         assertEquals(6, ages.getTotalCount());
     }
+
+    @Test
+    void theAgeComesInABufferOfAnyKind() throws Exception {
+        SinkRecord record = record(0, "{}", 1L);
+        ByteBuffer slice = ByteBuffer.allocateDirect(9).putLong(1, 4_000).slice(1, 8);
+        record.headers().add("due", slice.asReadOnlyBuffer(), null);
+        take(1 << 20, List.of(record), "age.header", "due");
+        requests.get(0).succeed();
+        String histogram = (String) ((Supplier<?>) metrics.snapshot().get("RecordAgeHistogram")).get();
+        Histogram ages = Histogram.decodeFromCompressedByteBuffer(
+                ByteBuffer.wrap(Base64.getDecoder().decode(histogram)), 0);
+        assertEquals(1, ages.getTotalCount());
+        assertEquals(1, ages.getCountAtValue(1_000));
+    }
 }
