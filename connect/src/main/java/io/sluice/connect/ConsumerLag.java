@@ -9,6 +9,7 @@ import javax.management.MBeanServer;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
 import javax.management.RuntimeMBeanException;
+import org.apache.kafka.common.TopicPartition;
 
 /**
  * How many records wait for a task, as far as the worker's consumer knew when it last fetched: a task sees neither the
@@ -39,6 +40,33 @@ final class ConsumerLag implements Supplier<OptionalLong> {
         return sum;
     }
 
+    /** Records of one partition, likewise. */
+    OptionalLong of(TopicPartition partition) {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        OptionalLong longest = OptionalLong.empty();
+        for (ObjectName name : all(server)) {
+            OptionalLong lag = isOf(partition, name) ? read(server, name) : OptionalLong.empty();
+            if (lag.isPresent()) {
+                longest = OptionalLong.of(Math.max(longest.orElse(0), lag.getAsLong()));
+            }
+        }
+        return longest;
+    }
+
+    /** Before Kafka 4.1 metrics have underscores for the dots of a topic, so that two topics may be called the same. */
+    private boolean isOf(TopicPartition partition, ObjectName name) {
+        String topic = unquoted(name.getKeyProperty("topic"));
+        boolean isTopic = partition.topic().equals(topic)
+                || partition.topic().replace('.', '_').equals(topic);
+        return isTopic
+                && isOfPartition(name)
+                && Integer.toString(partition.partition()).equals(unquoted(name.getKeyProperty("partition")));
+    }
+
+    private static String unquoted(String value) {
+        return value != null && value.startsWith("\"") ? ObjectName.unquote(value) : value;
+    }
+
     private static Set<ObjectName> all(MBeanServer server) {
         try {
             return server.queryNames(new ObjectName(METRICS), null);
@@ -48,8 +76,7 @@ final class ConsumerLag implements Supplier<OptionalLong> {
     }
 
     private boolean isOfPartition(ObjectName name) {
-        String id = name.getKeyProperty("client-id");
-        boolean isOurs = id != null && clientId.equals(id.startsWith("\"") ? ObjectName.unquote(id) : id);
+        boolean isOurs = clientId.equals(unquoted(name.getKeyProperty("client-id")));
         return isOurs && name.getKeyProperty("partition") != null;
     }
 

@@ -65,6 +65,12 @@ final class Settlement implements Results {
     @Override
     public void rejected(Delivery delivery, int status, ItemError error) {
         String summary = "status " + status + " " + error.type();
+        if (error.isIdConflict()) {
+            metrics.recordConflicted();
+            String whole = summary + ": " + error.reason();
+            malformed(delivery, whole, whole);
+            return;
+        }
         String fault = Documents.faultOf(delivery.record());
         if (fault == null) {
             // The reason may quote the document: it goes to the dead-letter queue only.

@@ -149,7 +149,11 @@ final class PlayedCluster implements AutoCloseable {
         return store(index, body, false);
     }
 
+    /** @param index {@code null} where documents are asked for */
     private PlayedElasticsearch.Reply store(String index, String body, boolean isSelective) {
+        if (index == null) {
+            return store.mget(body);
+        }
         PlayedElasticsearch.Reply reply = store.bulk(index, body, item -> !isSelective || dice.nextInt(3) > 0);
         if (reply.status() == 200 && earlierAnswers.size() < MOST_KEPT_ANSWERS) {
             earlierAnswers.put((int) body.lines().count(), reply);
@@ -168,6 +172,10 @@ final class PlayedCluster implements AutoCloseable {
      * and the answer is right.
      */
     synchronized PlayedElasticsearch.Reply wrong(Misdeed misdeed, String index, String body) {
+        if (index == null) {
+            PlayedElasticsearch.Reply right = store.mget(body);
+            return new PlayedElasticsearch.Reply(200, right.body().replace("\"_id\":\"", "\"_id\":\"other-"));
+        }
         if (!body.contains("\"_id\"")) {
             return store(index, body, false);
         }

@@ -101,6 +101,35 @@ final class PlayedElasticsearch {
                         .toString());
     }
 
+    /** Answers to {@code POST /_mget}. */
+    Reply mget(String body) {
+        ArrayNode answers = JSON.createArrayNode();
+        for (JsonNode asked : read(body).path("docs")) {
+            String index = asked.path("_index").asText();
+            String id = asked.path("_id").asText();
+            ObjectNode answer = answers.addObject().put("_index", index).put("_id", id);
+            Document stored = indices.getOrDefault(index, Map.of()).get(id);
+            if (!indices.containsKey(index)) {
+                answer.putObject("error")
+                        .put("type", "index_not_found_exception")
+                        .put("reason", "no such index [" + index + "]");
+            } else if (stored == null || stored.source == null) {
+                answer.put("found", false);
+            } else {
+                answer.put("_version", stored.version).put("found", true).set("_source", stored.source);
+            }
+        }
+        return new Reply(200, JSON.createObjectNode().set("docs", answers).toString());
+    }
+
+    private static JsonNode read(String body) {
+        try {
+            return JSON.readTree(body);
+        } catch (JsonProcessingException unreadable) {
+            throw new IllegalArgumentException(unreadable);
+        }
+    }
+
     /** Before any item is looked at; also an item that is then refused does. */
     private boolean makesIndex(String index, Item item) {
         boolean isWrite = !item.action.equals("delete") || item.isVersioned();

@@ -229,6 +229,34 @@ class PlayedElasticsearchIT {
         assertEquals(String.join("\n", expected), String.join("\n", actual));
     }
 
+    /** What is stored is given back by id, as the sink asks for it; what is not there, or was deleted, is not found. */
+    @Test
+    void itGivesDocumentsBackAsARealOneDoes() throws IOException, InterruptedException {
+        PlayedElasticsearch played = new PlayedElasticsearch(name -> false);
+        String[] bodies = {
+            create("a", 1) + index("v", 7, 2) + index("d", 3, 3) + index("u", 0, 4), delete("d", 5) + index("u", 0, 5)
+        };
+        for (String body : bodies) {
+            ask("POST", "/" + INDEX + "/_bulk", body);
+            played.bulk(INDEX, body, item -> true);
+        }
+        String asked = Stream.of("a", "v", "d", "u", "never")
+                .map(id -> "{\"_index\":\"" + INDEX + "\",\"_id\":\"" + id + "\"}")
+                .collect(Collectors.joining(",", "{\"docs\":[", ",{\"_index\":\"sluice-none\",\"_id\":\"a\"}]}"));
+        assertEquals(
+                given(ask("POST", "/_mget", asked).body()),
+                given(played.mget(asked).body()));
+    }
+
+    private static String given(String answer) throws IOException {
+        List<String> lines = new ArrayList<>();
+        for (JsonNode one : PlayedElasticsearch.JSON.readTree(answer).get("docs")) {
+            lines.add(named(one) + " " + one.path("found") + " " + one.path("_version") + " " + one.path("_source")
+                    + " " + type(one));
+        }
+        return String.join("\n", lines);
+    }
+
     /** In a data stream only creates are taken, each with a timestamp. */
     @Test
     void itAnswersForDataStreamsWhatARealOneDoes() throws IOException, InterruptedException {

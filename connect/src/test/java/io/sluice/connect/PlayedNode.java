@@ -137,7 +137,7 @@ final class PlayedNode implements AutoCloseable {
     /** Whether the connection is kept once the request is dealt with. */
     private boolean isKept(Request request, Socket socket, InputStream in) throws IOException {
         OutputStream out = socket.getOutputStream();
-        if (!request.isBulk()) {
+        if (!request.isBulk() && !request.isAboutDocuments()) {
             request.body(in);
             write(out, 200, "application/json", request.isHead() ? new byte[0] : "{}".getBytes(US_ASCII), "");
             return true;
@@ -313,8 +313,13 @@ final class PlayedNode implements AutoCloseable {
             return method.equals("HEAD");
         }
 
+        boolean isAboutDocuments() {
+            return path.equals("/_mget");
+        }
+
+        /** Of a bulk request, otherwise {@code null}. */
         String index() {
-            return path.substring(1, path.indexOf("/_bulk"));
+            return isBulk() ? path.substring(1, path.indexOf("/_bulk")) : null;
         }
 
         /** As far as it is said. */

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /** The answer to a bulk request: a status for each of its operations and, for the failed ones, the error. */
 final class BulkAnswer {
@@ -15,13 +16,19 @@ final class BulkAnswer {
     private static final int LEAST_STATUS = 100;
     private static final int MULTIPLE_CHOICES = 300;
     private static final int MOST_STATUS = 599;
+    private static final int CONFLICT = 409;
 
     private final Map<Integer, ItemError> errors = new HashMap<>();
     private final Map<Integer, ItemResult> results = new HashMap<>();
+    private final Map<Integer, Place> conflicts = new TreeMap<>();
+    private final Map<Integer, Outcome> decided = new HashMap<>();
     private final ItemCheck check;
     private final int[] statuses;
     private int items;
     private ItemError requestError = ItemError.UNKNOWN;
+
+    /** Where a document is, as an item names it. */
+    record Place(String index, String id) {}
 
     private BulkAnswer(int[] statuses, ItemCheck check) {
         this.statuses = statuses;
@@ -99,6 +106,27 @@ final class BulkAnswer {
         return results.getOrDefault(item, ItemResult.STORED);
     }
 
+    /** The items answered 409, by their number, and what they name. */
+    Map<Integer, Place> conflicts() {
+        return conflicts;
+    }
+
+    /** Notes the outcome of an item that its status alone does not tell. */
+    void decide(int item, Outcome outcome) {
+        decided.put(item, outcome);
+    }
+
+    /** Notes that an item's document is another record's. */
+    void reject(int item, String reason) {
+        decide(item, Outcome.REJECTED);
+        errors.put(item, ItemError.idConflict(reason));
+    }
+
+    Outcome outcome(int item, Operation operation, boolean mayCreate) {
+        Outcome known = decided.get(item);
+        return known == null ? Outcome.ofItem(operation, status(item), result(item), error(item), mayCreate) : known;
+    }
+
     private void readObject(JsonParser parser) throws IOException {
         if (parser.nextToken() != JsonToken.START_OBJECT) {
             throw new IOException("the answer is no JSON object");
@@ -134,11 +162,19 @@ final class BulkAnswer {
 
     private void readItem(JsonParser parser, String action) throws IOException {
         check.begin(items, action);
+        String index = null;
+        String id = null;
         for (String field = parser.nextFieldName(); field != null; field = parser.nextFieldName()) {
             JsonToken value = parser.nextToken();
             switch (field) {
-                case "_id" -> check.id(parser);
-                case "_index" -> check.index(parser);
+                case "_id" -> {
+                    check.id(parser);
+                    id = parser.getText();
+                }
+                case "_index" -> {
+                    check.index(parser);
+                    index = parser.getText();
+                }
                 case "result" -> {
                     if ("noop".equals(parser.getValueAsString())) {
                         results.put(items, ItemResult.NOOP);
@@ -157,6 +193,9 @@ final class BulkAnswer {
                 }
                 default -> parser.skipChildren();
             }
+        }
+        if (statuses[items] == CONFLICT && index != null && id != null) {
+            conflicts.put(items, new Place(index, id));
         }
         check.end(errors.containsKey(items) ? null : result(items));
     }

@@ -114,12 +114,17 @@ sealed interface Outcome {
         if (operation.kind() == Kind.UPDATE) {
             return AGAIN_COUNTED;
         }
-        // The id of a create is made of the record's origin, so that what is there is the record itself.
+        // Where the stored document was not asked for, or does not tell, it is taken for the record's own.
         if (operation.kind() == Kind.CREATE || error == null) {
             return ALREADY_THERE;
         }
-        Matcher current = CURRENT_VERSION.matcher(error.reason());
-        return current.find() && Long.parseLong(current.group(1)) > operation.version() ? STALE : ALREADY_THERE;
+        return currentVersion(error) > operation.version() ? STALE : ALREADY_THERE;
+    }
+
+    /** The stored version that a conflict names, -1 if it names none. */
+    static long currentVersion(ItemError error) {
+        Matcher current = CURRENT_VERSION.matcher(error == null ? "" : error.reason());
+        return current.find() ? Long.parseLong(current.group(1)) : -1;
     }
 
     /**

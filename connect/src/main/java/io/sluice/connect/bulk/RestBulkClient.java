@@ -23,6 +23,7 @@ public final class RestBulkClient implements BulkClient {
     private final boolean compressed;
     private final String query;
     private final AnswerChecks checks;
+    private final ConflictCheck conflicts;
 
     /** Only of use when Elasticsearch may not create targets. */
     private final ExistenceCache existing = new ExistenceCache(System::nanoTime);
@@ -40,6 +41,7 @@ public final class RestBulkClient implements BulkClient {
                 + (pipeline.isEmpty() ? "" : "&pipeline=" + URLEncoder.encode(pipeline, UTF_8));
         compressed = config.connection().compressed();
         checks = new AnswerChecks(!pipeline.isEmpty());
+        conflicts = new ConflictCheck(client, config, System::nanoTime);
     }
 
     @Override
@@ -162,7 +164,7 @@ public final class RestBulkClient implements BulkClient {
             }
             return () -> {
                 bulk.setHost(answer.node());
-                listener.answered(bulk, items);
+                conflicts.check(bulk, items, listener);
             };
         }
     }

@@ -48,9 +48,8 @@ final class RetryPolicy {
 
     /** The step for one item of an answer; notes the fate of one that is complete. */
     Step ofItem(Operation operation, BulkAnswer answer, int item, long nowNanos) {
-        ItemError error = answer.error(item);
         int status = answer.status(item);
-        Outcome outcome = Outcome.ofItem(operation, status, answer.result(item), error, mayCreate);
+        Outcome outcome = answer.outcome(item, operation, mayCreate);
         if (outcome instanceof Outcome.Completed end) {
             operation.delivery().setFate(end.fate());
             return Step.COMPLETE;

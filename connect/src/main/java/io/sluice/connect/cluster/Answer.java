@@ -49,7 +49,7 @@ public record Answer(String node, int status, byte[] body, boolean isPacked) {
     }
 
     /** Each scalar of the body by its JSON pointer, in order; a body that is no JSON says nothing. */
-    Map<String, String> scalars() {
+    public Map<String, String> scalars() {
         Map<String, String> scalars = new LinkedHashMap<>();
         try (JsonParser parser = JSON.createParser(content())) {
             for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {

@@ -1,8 +1,10 @@
 package io.sluice.connect.config;
 
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
@@ -27,6 +29,11 @@ public final class DocumentSettings {
         NUMERIC,
         STRING
     }
+
+    /** The worker's. */
+    private static final String TRANSFORMS = "transforms";
+
+    private static final String KAFKAS_TRANSFORMS = "org.apache.kafka.connect.transforms.";
 
     private final AbstractConfig values;
 
@@ -129,6 +136,21 @@ public final class DocumentSettings {
 
     public boolean decimalsAsText() {
         return DecimalFormat.STRING.name().equalsIgnoreCase(values.getString(DECIMAL_FORMAT));
+    }
+
+    /**
+     * The first transformation that is not Kafka's own, or nothing: such a one may make another document of a record each
+     * time it is read. Kafka's own make the same.
+     */
+    public String foreignTransform() {
+        Map<String, Object> given = values.originals();
+        return Arrays.stream(String.valueOf(given.getOrDefault(TRANSFORMS, "")).split(","))
+                .map(String::trim)
+                .filter(name -> !name.isEmpty())
+                .filter(name -> !String.valueOf(given.get(TRANSFORMS + "." + name + ".type"))
+                        .startsWith(KAFKAS_TRANSFORMS))
+                .findFirst()
+                .orElse("");
     }
 
     public String ageHeader() {

@@ -47,6 +47,7 @@ public final class SinkMetrics {
     private long itemRetries;
     private long itemsRejected;
     private long answersMismatched;
+    private long recordsConflicted;
     private long bulkRequestsInFlight;
     private long bulkServiceTimeNanos;
     private long bulkDocuments;
@@ -202,6 +203,11 @@ public final class SinkMetrics {
         answersMismatched++;
     }
 
+    /** A record was rejected because its document's id is taken by another record's. */
+    public synchronized void recordConflicted() {
+        recordsConflicted++;
+    }
+
     public synchronized void itemsToSendAgain(int items) {
         itemRetries += items;
     }
@@ -236,6 +242,7 @@ public final class SinkMetrics {
             attributes.put("BulkRetries", bulkRetries);
             attributes.put("ItemRetries", itemRetries);
             attributes.put("ItemsRejected", itemsRejected);
+            attributes.put("RecordsConflicted", recordsConflicted);
             attributes.put("BulkAnswersMismatched", answersMismatched);
             attributes.put("NodesLeftOut", leftOut);
             attributes.put("BulkRequestsInFlight", bulkRequestsInFlight);

@@ -54,6 +54,11 @@ public final class Delivery {
         return partition.ledger();
     }
 
+    /** The end of the record's partition. */
+    public PartitionEnd end() {
+        return partition.end();
+    }
+
     /** On the monotonic clock. */
     public long readAtNanos() {
         return readAtNanos;

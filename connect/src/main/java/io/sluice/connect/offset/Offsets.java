@@ -4,7 +4,9 @@ import io.sluice.connect.metrics.SinkMetrics;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -82,6 +84,29 @@ public final class Offsets {
                 .map(partitions::get)
                 .mapToLong(offsets -> offsets == null ? 0 : offsets.incomplete())
                 .sum();
+    }
+
+    /** Whether somebody waits for {@link #sampleEnds}. */
+    public boolean areEndsAsked() {
+        return partitions.values().stream().anyMatch(offsets -> offsets.end().isAsked());
+    }
+
+    /**
+     * Notes how far the partitions reach of which that is asked.
+     *
+     * @param consumed the offsets up to which the worker has handed records over
+     * @param lag of a partition, from there on
+     */
+    public void sampleEnds(
+            Map<TopicPartition, OffsetAndMetadata> consumed,
+            Function<TopicPartition, OptionalLong> lag,
+            long nowNanos) {
+        consumed.forEach((partition, next) -> {
+            PartitionOffsets offsets = partitions.get(partition);
+            if (offsets != null && offsets.end().isAsked()) {
+                offsets.end().sampled(next.offset(), lag.apply(partition), nowNanos);
+            }
+        });
     }
 
     /**

@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
  */
 public final class PartitionOffsets {
     private final PartitionLedger ledger;
+    private final PartitionEnd end = new PartitionEnd();
     private final ArrayDeque<Stretch> stretches = new ArrayDeque<>();
     private long nextToRead;
     private volatile boolean revoked;
@@ -25,6 +26,10 @@ public final class PartitionOffsets {
         return ledger;
     }
 
+    PartitionEnd end() {
+        return end;
+    }
+
     /** Notes that the record at {@code offset} was read; returns the stretch whose last place is the record's. */
     Stretch read(long offset) {
         if (stretches.getLast().isFull()) {
@@ -34,6 +39,7 @@ public final class PartitionOffsets {
         Stretch last = stretches.getLast();
         last.add(offset);
         nextToRead = offset + 1;
+        end.read(offset);
         return last;
     }
 

@@ -236,7 +236,7 @@ class SinkMetricsTest {
                         + " BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
                         + " ItemRetries, ItemsRejected,"
                         + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, ParkedTargets, RecordAgeHistogram,"
-                        + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsDroppedByPipeline,"
+                        + " RecordsAlreadyThere, RecordsConflicted, RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsDroppedByPipeline,"
                         + " RecordsFiltered, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsRedirected, RecordsRevoked,"
                         + " RecordsSkipped, RecordsStale,"
                         + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",

@@ -1,0 +1,27 @@
+package io.sluice.connect.bulk;
+
+/** What an item answered 409 is about. */
+sealed interface ConflictVerdict {
+    /** The stored document is the record's own. */
+    record Own() implements ConflictVerdict {}
+
+    /** A newer record of the key is stored. */
+    record Stale() implements ConflictVerdict {}
+
+    /** The document went or came meanwhile: to be sent again. */
+    record Again() implements ConflictVerdict {}
+
+    /** The stored document is another record's. */
+    record Taken(String reason) implements ConflictVerdict {}
+
+    /** The id is ours, and whether the document is too cannot be told. */
+    record Untold(String reason) implements ConflictVerdict {}
+
+    /** That depends on what the index does to documents. */
+    record DependsOnIndex() implements ConflictVerdict {}
+
+    ConflictVerdict OWN = new Own();
+    ConflictVerdict STALE = new Stale();
+    ConflictVerdict AGAIN = new Again();
+    ConflictVerdict DEPENDS_ON_INDEX = new DependsOnIndex();
+}
