@@ -46,6 +46,8 @@ public final class ElasticsearchSinkTask extends SinkTask {
     /** The part of it in which records are still completed; the rest is for requests on the wire. */
     private static final long LONGEST_COMMIT_WAIT_MS = 2_000;
 
+    private static final long SAMPLE_INTERVAL_NANOS = 1_000_000_000L;
+
     private final Environment environment;
     private final SinkMetrics metrics = new SinkMetrics();
     private final Offsets offsets = new Offsets(metrics);
@@ -173,11 +175,15 @@ public final class ElasticsearchSinkTask extends SinkTask {
         undelivered.delivered(records.size());
         intake.take(records);
         pressure.relieve();
-        if (offsets.areEndsAsked()) {
-            // Only with a commit the worker says how far it has read.
+        sampleEndsSoon();
+        settlement.throwFailure();
+    }
+
+    /** Only with a commit the worker says how far it has read. */
+    private void sampleEndsSoon() {
+        if (timers.nanoTime() - commitBegunNanos >= SAMPLE_INTERVAL_NANOS && offsets.areEndsAsked()) {
             context.requestCommit();
         }
-        settlement.throwFailure();
     }
 
     /**

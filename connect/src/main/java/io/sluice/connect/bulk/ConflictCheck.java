@@ -19,6 +19,7 @@ import org.slf4j.LoggerFactory;
 final class ConflictCheck {
     private static final Logger LOG = LoggerFactory.getLogger(ConflictCheck.class);
     private static final long TRAITS_VALID_NANOS = TimeUnit.SECONDS.toNanos(60);
+    private static final int MOST_MISSES = 3;
     private static final int MOST_TARGETS = 1_000;
 
     private final ClusterClient client;
@@ -69,8 +70,12 @@ final class ConflictCheck {
         traits.put(index, new KnownTraits(found, nanoTime()));
     }
 
+    /** A document that is missing comes with the next attempt, unless a routing or a privilege hides it. */
     void note(Bulk bulk, BulkAnswer answer, Conflict conflict, ConflictVerdict verdict) {
-        if (verdict instanceof ConflictVerdict.Taken taken) {
+        if (verdict instanceof ConflictVerdict.Missing) {
+            boolean isOften = conflict.operation().countAttempt() > MOST_MISSES;
+            note(bulk, answer, conflict, isOften ? ConflictRules.ofEverMissing(conflict) : ConflictVerdict.AGAIN);
+        } else if (verdict instanceof ConflictVerdict.Taken taken) {
             answer.reject(conflict.item(), taken.reason());
             if (isNew(bulk.index() + taken.reason())) {
                 LOG.error(

@@ -60,7 +60,7 @@ record ConflictRules(boolean areVersionsOffsets, String doubt) {
         Operation operation = conflict.operation();
         boolean isDelete = operation.kind() == Kind.DELETE;
         if (!stored.found()) {
-            return isDelete ? ConflictVerdict.OWN : ConflictVerdict.AGAIN;
+            return ofMissing(conflict, isDelete);
         }
         boolean isVersioned = operation.kind() != Kind.CREATE && operation.hasId() && !conflict.isBeyondEnd();
         if (isVersioned && stored.version() != operation.version()) {
@@ -73,7 +73,14 @@ record ConflictRules(boolean areVersionsOffsets, String doubt) {
         return conflict.isBeyondEnd() ? ofBeyondEnd(likeness) : ofLikeness(conflict, stored, likeness, traits);
     }
 
-    private ConflictVerdict ofUnavailable(Conflict conflict, String error) {
+    private static ConflictVerdict ofMissing(Conflict conflict, boolean isDelete) {
+        if (conflict.isBeyondEnd()) {
+            return ConflictVerdict.STALE;
+        }
+        return isDelete ? ConflictVerdict.OWN : ConflictVerdict.MISSING;
+    }
+
+    private static ConflictVerdict ofUnavailable(Conflict conflict, String error) {
         if (PASSING.contains(error)) {
             return ConflictVerdict.AGAIN;
         }
@@ -121,6 +128,11 @@ record ConflictRules(boolean areVersionsOffsets, String doubt) {
         return conflict.isIdOurs()
                 ? new ConflictVerdict.Taken(isCreate ? TAKEN : SAME_VERSION)
                 : new ConflictVerdict.Taken(NOT_OURS);
+    }
+
+    /** The verdict on an operation whose document was missing again and again. */
+    static ConflictVerdict ofEverMissing(Conflict conflict) {
+        return untold(conflict, "the cluster does not find the stored document");
     }
 
     private static ConflictVerdict untold(Conflict conflict, String why) {

@@ -8,8 +8,11 @@ sealed interface ConflictVerdict {
     /** A newer record of the key is stored. */
     record Stale() implements ConflictVerdict {}
 
-    /** The document went or came meanwhile: to be sent again. */
+    /** The cluster cannot say now, or an older version is stored by now: to be sent again. */
     record Again() implements ConflictVerdict {}
+
+    /** There is no such document, or none that the account sees: to be sent again, a few times. */
+    record Missing() implements ConflictVerdict {}
 
     /** The stored document is another record's. */
     record Taken(String reason) implements ConflictVerdict {}
@@ -23,5 +26,6 @@ sealed interface ConflictVerdict {
     ConflictVerdict OWN = new Own();
     ConflictVerdict STALE = new Stale();
     ConflictVerdict AGAIN = new Again();
+    ConflictVerdict MISSING = new Missing();
     ConflictVerdict DEPENDS_ON_INDEX = new DependsOnIndex();
 }

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.sluice.connect.cluster.Answer;
 import io.sluice.connect.cluster.ClusterRequest;
 import java.net.URLEncoder;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
@@ -17,11 +18,16 @@ import java.util.Set;
 record IndexTraits(String doubt, boolean isSynthetic) {
     private static final String QUERY =
             "?filter_path=*.settings.index.default_pipeline,*.settings.index.final_pipeline,"
-                    + "*.settings.index.mode,*.settings.index.mapping.source.mode,*.mappings._source,*.mappings.**.type";
+                    + "*.settings.index.mode,*.settings.index.mapping.source.mode,*.settings.index.derived_source.enabled,"
+                    + "*.mappings._source,*.mappings.**.type";
     private static final String NO_PIPELINE = "_none";
 
     /** Their source is synthetic unless it is said to be stored. */
     private static final Set<String> SYNTHETIC_MODES = Set.of("logsdb", "time_series");
+
+    /** Fields whose values are not kept, or not as they were sent. */
+    private static final Set<String> CHANGING_TYPES =
+            Set.of("semantic_text", "semantic", "dense_vector", "sparse_vector", "rank_vectors", "knn_vector");
 
     private static final int FORBIDDEN = 403;
 
@@ -32,34 +38,42 @@ record IndexTraits(String doubt, boolean isSynthetic) {
     static IndexTraits of(Answer answer) {
         if (!answer.isSuccess()) {
             String why = answer.status() == FORBIDDEN
-                    ? "without the privilege view_index_metadata, whether the index changes documents is unknown"
-                    : "its settings cannot be read (status " + answer.status() + ")";
+                    ? "the account lacks the privilege view_index_metadata"
+                    : "the settings of the index cannot be read (status " + answer.status() + ")";
             return new IndexTraits(why, false);
         }
-        return of(answer.scalars());
+        Map<String, String> byPath = new HashMap<>();
+        answer.scalars().forEach((path, value) -> byPath.put(path.replaceFirst("^/[^/]*", ""), value));
+        return isSynthetic(byPath)
+                ? new IndexTraits("the index does not keep _source as it was sent", true)
+                : new IndexTraits(doubt(byPath), false);
     }
 
-    private static IndexTraits of(Map<String, String> scalars) {
-        String sourceMode = "";
-        boolean isSyntheticByMode = false;
-        String doubt = "";
-        for (Map.Entry<String, String> scalar : scalars.entrySet()) {
-            String path = scalar.getKey().replaceFirst("^/[^/]*", "");
-            String value = scalar.getValue();
-            if (path.endsWith("_pipeline") && !value.equals(NO_PIPELINE)) {
-                doubt = "an ingest pipeline of the index may change documents";
-            } else if (path.equals("/settings/index/mode")) {
-                isSyntheticByMode = SYNTHETIC_MODES.contains(value);
-            } else if (path.equals("/settings/index/mapping/source/mode") || path.equals("/mappings/_source/mode")) {
-                sourceMode = value;
-            } else if (path.startsWith("/mappings/_source/") && !path.equals("/mappings/_source/enabled")
-                    || path.equals("/mappings/_source/enabled") && value.equals("false")) {
-                doubt = "the index does not keep all of _source";
-            } else if (value.equals("semantic_text")) {
-                doubt = "a semantic_text field may change documents";
-            }
+    private static boolean isSynthetic(Map<String, String> byPath) {
+        String mode = byPath.getOrDefault("/settings/index/mode", "");
+        String stated = byPath.getOrDefault(
+                "/settings/index/mapping/source/mode", byPath.getOrDefault("/mappings/_source/mode", ""));
+        boolean isDerived = "true".equals(byPath.get("/settings/index/derived_source/enabled"));
+        return isDerived || (stated.isEmpty() ? SYNTHETIC_MODES.contains(mode) : stated.equals("synthetic"));
+    }
+
+    private static String doubt(Map<String, String> byPath) {
+        boolean hasPipeline = byPath.entrySet().stream()
+                .anyMatch(setting -> setting.getKey().matches("/settings/index/(default|final)_pipeline")
+                        && !setting.getValue().equals(NO_PIPELINE));
+        if (hasPipeline) {
+            return "an ingest pipeline of the index may change documents";
         }
-        boolean isSynthetic = sourceMode.isEmpty() ? isSyntheticByMode : sourceMode.equals("synthetic");
-        return new IndexTraits(isSynthetic ? "the index does not keep _source as it was sent" : doubt, isSynthetic);
+        boolean isPartial =
+                byPath.keySet().stream().anyMatch(path -> path.matches("/mappings/_source/(in|ex)cludes/.*"))
+                        || "false".equals(byPath.get("/mappings/_source/enabled"));
+        if (isPartial) {
+            return "the index does not keep all of _source";
+        }
+        return byPath.entrySet().stream()
+                .filter(field -> field.getKey().endsWith("/type") && CHANGING_TYPES.contains(field.getValue()))
+                .map(field -> "a field of the type " + field.getValue() + " may not be kept as it was sent")
+                .findFirst()
+                .orElse("");
     }
 }

@@ -31,14 +31,18 @@ final class StoredDocuments {
     private StoredDocuments() {}
 
     static ClusterRequest question(List<Conflict> conflicts) {
+        byte[] body = body(conflicts);
+        return new ClusterRequest(
+                "POST", "/_mget", () -> new BasicAsyncEntityProducer(body, ContentType.APPLICATION_JSON));
+    }
+
+    static byte[] body(List<Conflict> conflicts) {
         StringBuilder body = new StringBuilder("{\"docs\":[");
         for (int i = 0; i < conflicts.size(); i++) {
             append(body.append(i == 0 ? "{" : ",{"), conflicts.get(i));
             body.append('}');
         }
-        byte[] bytes = body.append("]}").toString().getBytes(UTF_8);
-        return new ClusterRequest(
-                "POST", "/_mget", () -> new BasicAsyncEntityProducer(bytes, ContentType.APPLICATION_JSON));
+        return body.append("]}").toString().getBytes(UTF_8);
     }
 
     private static void append(StringBuilder json, Conflict conflict) {

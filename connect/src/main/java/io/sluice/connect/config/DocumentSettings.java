@@ -33,7 +33,8 @@ public final class DocumentSettings {
     /** The worker's. */
     private static final String TRANSFORMS = "transforms";
 
-    private static final String KAFKAS_TRANSFORMS = "org.apache.kafka.connect.transforms.";
+    private static final List<String> KNOWN_TRANSFORMS =
+            List.of("org.apache.kafka.connect.transforms.", "io.debezium.transforms.");
 
     private final AbstractConfig values;
 
@@ -139,18 +140,21 @@ public final class DocumentSettings {
     }
 
     /**
-     * The first transformation that is not Kafka's own, or nothing: such a one may make another document of a record each
-     * time it is read. Kafka's own make the same.
+     * The first transformation that may make another document of a record each time it is read, or nothing. Those of Kafka
+     * and Debezium make the same.
      */
     public String foreignTransform() {
         Map<String, Object> given = values.originals();
         return Arrays.stream(String.valueOf(given.getOrDefault(TRANSFORMS, "")).split(","))
                 .map(String::trim)
                 .filter(name -> !name.isEmpty())
-                .filter(name -> !String.valueOf(given.get(TRANSFORMS + "." + name + ".type"))
-                        .startsWith(KAFKAS_TRANSFORMS))
+                .filter(name -> !isKnown(String.valueOf(given.get(TRANSFORMS + "." + name + ".type"))))
                 .findFirst()
                 .orElse("");
+    }
+
+    private static boolean isKnown(String transform) {
+        return KNOWN_TRANSFORMS.stream().anyMatch(transform::startsWith);
     }
 
     public String ageHeader() {

@@ -29,6 +29,7 @@ public final class PartitionEnd {
     private long end;
 
     private long sampledNext;
+    private long sampledAtNanos;
     private boolean isUnknowable;
     private long highestSuspect = -1;
     private long suspectedAtNanos;
@@ -41,7 +42,8 @@ public final class PartitionEnd {
 
     /** Where a version lies that is stored, and higher than that of the record which was to be stored. */
     public synchronized Place placeOf(long version, long nowNanos) {
-        if (version < Math.max(end, nextToRead) || isUnknowable) {
+        boolean isUnknown = isUnknowable && nowNanos - sampledAtNanos < VALID_NANOS;
+        if (version < Math.max(end, nextToRead) || isUnknown) {
             return Place.WITHIN;
         }
         if (confirmedAtNanos.isPresent() && nowNanos - confirmedAtNanos.getAsLong() < VALID_NANOS) {
@@ -70,6 +72,7 @@ public final class PartitionEnd {
         boolean isAnotherTopic = next < sampledNext;
         end = Math.max(isAnotherTopic ? 0 : end, next + lag.orElse(0));
         sampledNext = next;
+        sampledAtNanos = nowNanos;
         if (isUnknowable || highestSuspect < end) {
             highestSuspect = -1;
         } else if (nowNanos - suspectedAtNanos >= LONGEST_DOUBT_NANOS) {

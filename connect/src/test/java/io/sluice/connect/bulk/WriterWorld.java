@@ -44,6 +44,13 @@ class WriterWorld {
                 Map.of("connection.url", "http://localhost:9", "write.method", writeMethod, "index.name", index)));
     }
 
+    /** @param more settings beside the URL and the index {@code t} */
+    static RecordEncoder encoder(Map<String, String> more) {
+        Map<String, String> settings = new HashMap<>(Map.of("connection.url", "http://localhost:9", "index.name", "t"));
+        settings.putAll(more);
+        return new RecordEncoder(new SinkConfig(settings));
+    }
+
     SinkConfig settings(int batchSize, long bytes, int inFlight, boolean inOrder) {
         Map<String, String> settings = new HashMap<>();
         settings.put("connection.url", "http://localhost:9");
