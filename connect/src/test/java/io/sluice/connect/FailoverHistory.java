@@ -142,7 +142,14 @@ final class FailoverHistory {
 
     private void live(PlayedCluster cluster, boolean isTheLast) throws IOException {
         tasks++;
+        try (PlayedLag lag = new PlayedLag(settings.get("name"))) {
+            live(cluster, isTheLast, lag);
+        }
+    }
+
+    private void live(PlayedCluster cluster, boolean isTheLast, PlayedLag lag) throws IOException {
         TaskHarness harness = new TaskHarness(broker, cluster.urls(), settings);
+        lag.set(harness::lag);
         cluster.sleep(isBesideADeadNode ? 300 : dice.nextInt(60));
         if (isTheLast) {
             cluster.heal();

@@ -132,6 +132,11 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
         return positions.entrySet().stream().allMatch(next -> next.getValue() == broker.end(next.getKey()));
     }
 
+    /** How many records of a partition wait, 0 for one that it does not own. */
+    synchronized long lag(TopicPartition partition) {
+        return positions.containsKey(partition) ? broker.end(partition) - positions.get(partition) : 0;
+    }
+
     private void await(Duration timeout) {
         try {
             if (!woken) {

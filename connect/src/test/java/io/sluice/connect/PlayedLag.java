@@ -3,6 +3,7 @@ package io.sluice.connect;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.internals.FetchMetricsRegistry;
 import org.apache.kafka.common.metrics.Gauge;
 import org.apache.kafka.common.metrics.JmxReporter;
@@ -15,7 +16,7 @@ import org.apache.kafka.common.utils.Time;
 final class PlayedLag implements AutoCloseable {
     private final Metrics kafka = new Metrics(
             new MetricConfig(), List.of(new JmxReporter()), Time.SYSTEM, new KafkaMetricsContext("kafka.consumer"));
-    private volatile long records;
+    private volatile LongSupplier records = () -> 0;
 
     /** @param connector whose only task it is */
     PlayedLag(String connector) {
@@ -27,11 +28,11 @@ final class PlayedLag implements AutoCloseable {
                 "partition",
                 Integer.toString(TaskHarness.PARTITION.partition()));
         FetchMetricsRegistry names = new FetchMetricsRegistry(Set.of("client-id"), "consumer");
-        Gauge<Double> gauge = (config, now) -> (double) records;
+        Gauge<Double> gauge = (config, now) -> (double) records.getAsLong();
         kafka.addMetric(kafka.metricInstance(names.partitionRecordsLag, tags), gauge);
     }
 
-    void set(long lag) {
+    void set(LongSupplier lag) {
         records = lag;
     }
 

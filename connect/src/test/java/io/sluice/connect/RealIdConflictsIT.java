@@ -129,7 +129,7 @@ class RealIdConflictsIT extends RealElasticsearch {
     void keyedRecordsOfARecreatedTopicAreNotStale() throws Exception {
         try (PlayedLag lag = new PlayedLag("harness");
                 TaskHarness harness = harness()) {
-            lag.set(0);
+            lag.set(() -> 0);
             putAgain(harness, "first", COUNT);
             putAgain(harness, "second", 5);
             assertEquals(Map.of("Indexed", 7L, "Updated", 94L, "DeadLettered", 5L), harness.fates());
@@ -144,9 +144,9 @@ class RealIdConflictsIT extends RealElasticsearch {
         try (PlayedLag lag = new PlayedLag("harness");
                 TaskHarness harness = harness()) {
             putAgain(harness, "first", COUNT);
-            lag.set(COUNT - 5);
+            lag.set(() -> COUNT - 5);
             putAgain(harness, "first", 5);
-            lag.set(0);
+            lag.set(() -> 0);
             putAgain(harness, "first", COUNT);
             assertEquals(Map.of("Indexed", 7L, "Updated", 94L, "AlreadyThere", 7L, "Stale", 99L), harness.fates());
         }

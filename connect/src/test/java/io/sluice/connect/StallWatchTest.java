@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.apache.kafka.clients.consumer.internals.FetchMetricsRegistry;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.Gauge;
 import org.apache.kafka.common.metrics.JmxReporter;
 import org.apache.kafka.common.metrics.KafkaMetricsContext;
@@ -111,7 +112,11 @@ class StallWatchTest {
                 Gauge<Double> gauge = (config, now) -> (double) waiting;
                 kafka.addMetric(kafka.metricInstance(names.partitionRecordsLag, tags), gauge);
             }
-            assertEquals(OptionalLong.of(30), new ConsumerLag("connector-consumer-a:b-0").get());
+            ConsumerLag lag = new ConsumerLag("connector-consumer-a:b-0");
+            assertEquals(OptionalLong.of(30), lag.get());
+            assertEquals(OptionalLong.of(20), lag.of(new TopicPartition("books", 1)));
+            assertEquals(OptionalLong.empty(), lag.of(new TopicPartition("books", 2)));
+            assertEquals(OptionalLong.empty(), lag.of(new TopicPartition("book", 1)));
         }
     }
 }

@@ -267,6 +267,11 @@ final class TaskHarness implements AutoCloseable {
         return broker.committed(PARTITION);
     }
 
+    /** What the consumer's metrics tell of it. */
+    long lag() {
+        return consumer.lag(PARTITION);
+    }
+
     Set<TopicPartition> paused() {
         return consumer.paused();
     }
