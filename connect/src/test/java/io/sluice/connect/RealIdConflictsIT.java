@@ -2,6 +2,7 @@ package io.sluice.connect;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -109,6 +110,55 @@ class RealIdConflictsIT extends RealElasticsearch {
         } finally {
             makeIndex();
             ask("DELETE", "/_ingest/pipeline/sluice-it", null);
+        }
+    }
+
+    /** A pipeline of the index that does change documents makes no conflict of records that are read again. */
+    @Test
+    void aPipelinesOwnFieldsAreNoConflict() throws Exception {
+        String set = "{\"processors\":[{\"set\":{\"field\":\"price\",\"value\":7}}]}";
+        assumeTrue(
+                ask("PUT", "/_ingest/pipeline/sluice-it", set).contains("acknowledged"),
+                "the server has no processors");
+        ask("PUT", "/" + INDEX + "/_settings", "{\"index\":{\"final_pipeline\":\"sluice-it\"}}");
+        try (CapturedLog log = new CapturedLog();
+                TaskHarness harness = harness("key.ignore", "true", "behavior.on.null.values", "ignore")) {
+            putAgain(harness, "first", COUNT);
+            putAgain(harness, "first", COUNT);
+            assertEquals(Map.of("Indexed", 101L, "AlreadyThere", 101L), harness.fates());
+            assertEquals(
+                    1,
+                    log.linesWith("an ingest pipeline of the index may change documents")
+                            .size());
+        } finally {
+            makeIndex();
+            ask("DELETE", "/_ingest/pipeline/sluice-it", null);
+        }
+    }
+
+    /** A source that is put together from fields is compared by them; another document cannot be told there. */
+    @Test
+    void aDerivedSourceIsComparedByItsFields() throws Exception {
+        ask("DELETE", "/" + INDEX, null);
+        String made = ask(
+                "PUT",
+                "/" + INDEX,
+                "{\"settings\":{\"index\":{\"derived_source\":{\"enabled\":true}}},\"mappings\":{\"dynamic\":false,"
+                        + "\"properties\":{\"of\":{\"type\":\"keyword\"},\"m\":{\"type\":\"keyword\"},"
+                        + "\"price\":{\"type\":\"long\"},\"x\":{\"type\":\"double\"}}}}");
+        assumeTrue(made.contains("acknowledged"), "the server has no derived source");
+        try (CapturedLog log = new CapturedLog();
+                TaskHarness harness = harness("key.ignore", "true", "behavior.on.null.values", "ignore")) {
+            putAgain(harness, "first", COUNT);
+            ask("POST", "/" + INDEX + "/_refresh", null);
+            putAgain(harness, "first", COUNT);
+            assertEquals(List.of(), log.linesWith("cannot tell"));
+            putAgain(harness, "second", COUNT);
+            assertEquals(Map.of("Indexed", 101L, "AlreadyThere", 202L), harness.fates());
+            assertEquals(
+                    1,
+                    log.linesWith("the index does not keep _source as it was sent")
+                            .size());
         }
     }
 
