@@ -109,7 +109,7 @@ class ChangeEventsIT {
         try (PlayedCluster cluster = new PlayedCluster(1, new Dice(0), 0);
                 TaskHarness harness = new TaskHarness(cluster.urls(), usual)) {
             harness.put(history());
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(fates, harness.fates(), harness.deadLetters.toString());
             Map<String, String> documents = new TreeMap<>();
             cluster.stored("books")

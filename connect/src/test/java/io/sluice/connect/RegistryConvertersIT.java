@@ -108,7 +108,7 @@ class RegistryConvertersIT {
         try (PlayedCluster cluster = new PlayedCluster(1, new Dice(0), 0);
                 TaskHarness harness = new TaskHarness(cluster.urls(), settings)) {
             harness.put(List.of(record(value)));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L), harness.fates(), harness.deadLetters.toString());
             assertEquals(JSON, cluster.stored("books").get("k").source().toString());
         }
@@ -139,7 +139,7 @@ class RegistryConvertersIT {
                 PlayedCluster cluster = new PlayedCluster(1, new Dice(0), 0);
                 TaskHarness harness = new TaskHarness(cluster.urls(), Map.of())) {
             harness.put(List.of(record(written(converter))));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("DeadLettered", 1L), harness.fates());
             assertTrue(harness.deadLetters.toString().contains("wire format"), harness.deadLetters.toString());
         }

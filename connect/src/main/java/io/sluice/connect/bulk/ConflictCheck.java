@@ -73,7 +73,7 @@ final class ConflictCheck {
     /** A document that is missing comes with the next attempt, unless a routing or a privilege hides it. */
     void note(Bulk bulk, BulkAnswer answer, Conflict conflict, ConflictVerdict verdict) {
         if (verdict instanceof ConflictVerdict.Missing) {
-            boolean isOften = conflict.operation().countAttempt() > MOST_MISSES;
+            boolean isOften = conflict.operation().countAttempt(nanoTime()) > MOST_MISSES;
             note(bulk, answer, conflict, isOften ? ConflictRules.ofEverMissing(conflict) : ConflictVerdict.AGAIN);
         } else if (verdict instanceof ConflictVerdict.Taken taken) {
             answer.reject(conflict.item(), taken.reason());
