@@ -112,7 +112,7 @@ class RealTargetsIT extends RealElasticsearch {
                 refusals(mapping("sluice-alias-it", "INDEX")));
     }
 
-    /** A data stream of any name takes creates with an @timestamp; what is read again is already there. */
+    /** A data stream of any name takes creates with an @timestamp; what is read again is already there, another is not. */
     @Test
     void aReplayIntoADataStreamIsAlreadyThere() throws Exception {
         ask("DELETE", "/_data_stream/sluice-stream-it", null);
@@ -136,6 +136,10 @@ class RealTargetsIT extends RealElasticsearch {
                 harness.putUntilCompleted();
             }
             assertEquals(Map.of("Indexed", 2L, "AlreadyThere", 2L), harness.fates());
+            harness.seek(0);
+            harness.put(List.of(harness.record(null, "{\"@timestamp\":\"2026-01-01T00:00:00Z\",\"price\":3}")));
+            harness.putUntilCompleted();
+            assertEquals(1, harness.attribute("RecordsConflicted"));
         } finally {
             ask("DELETE", "/_data_stream/sluice-stream-it", null);
             ask("DELETE", "/_index_template/sluice-stream-it", null);
