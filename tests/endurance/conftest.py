@@ -1,6 +1,7 @@
 """Tests that take minutes or hours, or what not every machine has; each is skipped without its option.
 
 pytest tests/endurance --minutes 10              # servers are killed during a stream
+pytest tests/endurance --minutes 10 --second-node  # likewise, and one node of two is dead half of the time
 pytest tests/endurance --faults 60               # each part of a cluster is killed, cut off and paused
 pytest tests/endurance --deaths 50 --seed 1      # commands are killed at random moments, and run out of disk
 pytest tests/endurance --soak 60                 # a stream of updates and deletes; what grows meanwhile?
@@ -27,6 +28,7 @@ __all__ = ["engine", "open_folder", "own_sluice", "prepared", "stand_ins"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How long, which course of events, and where reports go."""
     parser.addoption("--minutes", type=float, default=None, help="how long servers are killed")
+    parser.addoption("--second-node", action="store_true", help="a second node, which is dead half of the time")
     parser.addoption("--deaths", type=int, metavar="N", help="how many commands are killed, or run out of disk")
     parser.addoption("--faults", type=float, default=None, help="seconds that each fault of the cluster lasts")
     parser.addoption("--faults-for", type=float, default=600, help="minutes after which no further fault begins")
@@ -87,6 +89,12 @@ def wanted(request: pytest.FixtureRequest, name: str, words: str) -> Any:
 def minutes(request: pytest.FixtureRequest) -> float:
     """How long servers are killed."""
     return float(wanted(request, "--minutes", "10"))
+
+
+@pytest.fixture
+def data_nodes(request: pytest.FixtureRequest) -> int:
+    """One node, or two of which the second is dead half of the time."""
+    return 2 if option(request, "--second-node") else 1
 
 
 @pytest.fixture

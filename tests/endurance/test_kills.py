@@ -25,6 +25,7 @@ PARTITIONS = 3
 TASKS = 2
 SERVERS = ("kafka", "elasticsearch-1", "connect")
 """In the order in which they are started again: the worker needs the broker."""
+SECOND_NODE = "elasticsearch-2"
 
 INDEX = {
     "settings": {
@@ -39,18 +40,28 @@ INDEX = {
 
 
 @pytest.fixture
-def stack(own_sluice: Sluice) -> LocalStack:
+def stack(own_sluice: Sluice, data_nodes: int) -> LocalStack:
     """Servers of this test alone."""
-    own_sluice.stack.ensure(StackShape(), kept=True)
+    own_sluice.stack.ensure(StackShape(data_nodes=data_nodes), kept=True)
     return own_sluice.stack
 
 
 def kill_for(stack: LocalStack, minutes: float, chance: random.Random) -> Counter[str]:
-    """Kill one server, or two or all three at once, start them again, and so on; how often each was killed."""
+    """Kill one server, or two or all three at once, start them again, and so on; how often each was killed.
+
+    A second node is killed in each round and started again in the next one.
+    """
     kills: Counter[str] = Counter()
+    has_second_node, is_dead = SECOND_NODE in stack.process_ids(), False
     deadline = time.monotonic() + 60 * minutes
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline or is_dead:
         time.sleep(chance.uniform(0, 7))
+        if is_dead:
+            stack.restart(SECOND_NODE)
+        elif has_second_node:
+            os.kill(stack.process_ids()[SECOND_NODE], signal.SIGKILL)
+            kills[SECOND_NODE] += 1
+        is_dead = has_second_node and not is_dead
         several = chance.choices((1, 2, 3), weights=(8, 2, 1))[0]
         victims = chance.sample(SERVERS, several)
         for name in victims:
@@ -65,11 +76,12 @@ def kill_for(stack: LocalStack, minutes: float, chance: random.Random) -> Counte
 
 
 @pytest.mark.timeout(0)
-def test_kills_cost_no_update_and_no_delete(minutes: float, seed: int, stack: LocalStack) -> None:
+def test_kills_cost_no_update_and_no_delete(minutes: float, seed: int, stack: LocalStack, data_nodes: int) -> None:
     """After all the kills every document is the last one produced for its key, and what was deleted is gone."""
     endpoints = stack.endpoints()
     cluster = ElasticsearchClient(endpoints.elasticsearch_urls)
-    cluster.create_index(NAME, INDEX)
+    settings = {**INDEX["settings"], "number_of_replicas": data_nodes - 1}
+    cluster.create_index(NAME, {**INDEX, "settings": settings})
     topics = KafkaTopics(endpoints.kafka_bootstrap)
     topics.create(NAME, partitions=PARTITIONS, replication_factor=1, config={})
     connector = SinkConnector(endpoints, NAME)
@@ -90,7 +102,7 @@ def test_kills_cost_no_update_and_no_delete(minutes: float, seed: int, stack: Lo
     comparison = stream.compared_with(stored_documents(cluster, NAME))
     say(f"kills {dict(kills)}; produced {stream.produced} {dict(stream.sent)}; {comparison}")
     assert sum(topics.end_offsets(NAME).values()) == stream.produced
-    assert set(kills) == set(SERVERS)
+    assert set(kills) == {*SERVERS, *([SECOND_NODE] if data_nodes > 1 else [])}
     assert connector.states() == ["RUNNING"] * TASKS
     assert connector.balance() == [0] * TASKS
     assert comparison == Comparison(compared=comparison.compared)

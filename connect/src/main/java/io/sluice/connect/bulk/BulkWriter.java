@@ -1,12 +1,9 @@
 package io.sluice.connect.bulk;
 
 import io.sluice.connect.config.SinkConfig;
-import io.sluice.connect.config.WriteMethod;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.time.Timers;
-import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -15,17 +12,10 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.errors.ConnectException;
 
 /**
- * Forms bulk requests, keeps up to N of them in flight, and repeats what failed and may succeed.
- *
- * <p>A bulk request has a permit from when it is sent until each of its operations is completed; it keeps it while it
- * waits for another attempt. A request that is not full is sent only when nothing else not full is in flight for its
- * index, so that under load the requests fill up whatever the linger time.
- *
- * <p>The task's thread, the client's and the timers' come here. What they change, they change {@link #underLock}; requests
- * are sent and results told without the lock.
+ * Sends bulk requests and does about each answer what {@link RetryPolicy} says. The task's thread, the client's and the
+ * timers' come here; what they share is in {@link RequestQueue}.
  */
 public final class BulkWriter implements BulkClient.Listener {
-    private final int maxInFlight;
     private final Pace pace;
     private final BulkClient client;
     private final Backoff backoff;
@@ -35,11 +25,8 @@ public final class BulkWriter implements BulkClient.Listener {
 
     private final Progress progress = new Progress();
     private final RetryPolicy policy;
-    private final Lanes lanes;
-    private final Set<Bulk> inFlight = new LinkedHashSet<>();
+    private final RequestQueue queue;
     private final Failures failures;
-    private final HeldOperations held;
-    private boolean stopped;
     /** Whether the task owns partitions whose records go to several targets. */
     private volatile boolean hasSeveralTargets;
 
@@ -50,8 +37,6 @@ public final class BulkWriter implements BulkClient.Listener {
             Timers timers,
             Results results,
             SinkMetrics metrics) {
-        this.maxInFlight = config.requests().maxInFlightRequests();
-        this.held = config.writing().writeMethod() == WriteMethod.UPSERT ? new HeldUpserts() : new HeldDeletes();
         this.pace = new Pace(
                 config.requests().maxDocumentsPerSecond(), config.requests().maxBytesPerSecond());
         this.policy = new RetryPolicy(config.retries(), config.targets().autoCreate(), progress);
@@ -61,7 +46,24 @@ public final class BulkWriter implements BulkClient.Listener {
         this.results = results;
         this.metrics = metrics;
         this.failures = new Failures(metrics);
-        this.lanes = new Lanes(config.requests(), timers, this::lingered);
+        this.queue = new RequestQueue(config, timers, new QueueListener());
+    }
+
+    private final class QueueListener implements RequestQueue.Listener {
+        @Override
+        public void sendable(Bulk bulk) {
+            send(bulk);
+        }
+
+        @Override
+        public void revoked(List<Operation> operations) {
+            operations.forEach(operation -> results.revoked(operation.delivery()));
+        }
+
+        @Override
+        public void finished(Bulk bulk) {
+            failures.over(bulk);
+        }
     }
 
     /** Notes whether the records of this task go to several targets: then one that cannot be served ends no work. */
@@ -69,55 +71,14 @@ public final class BulkWriter implements BulkClient.Listener {
         hasSeveralTargets = several;
     }
 
-    /** Makes a change, then sends what may be sent because of it. */
-    private void underLock(Runnable change) {
-        List<Bulk> sendable = new ArrayList<>();
-        synchronized (this) {
-            change.run();
-            Bulk next = nextSendable();
-            while (next != null) {
-                inFlight.add(next);
-                sendable.add(next);
-                next = nextSendable();
-            }
-        }
-        sendable.forEach(this::send);
-    }
-
-    /** Requests that fail and wait must not keep those for other targets from being sent: each of these gets one. */
-    private Bulk nextSendable() {
-        if (stopped) {
-            return null;
-        }
-        if (inFlight.size() < maxInFlight) {
-            return lanes.next();
-        }
-        boolean areAllRepeated =
-                inFlight.size() < 2 * maxInFlight && inFlight.stream().allMatch(Bulk::isRepeated);
-        return areAllRepeated
-                ? lanes.nextExcept(inFlight.stream().map(Bulk::index).collect(Collectors.toSet()))
-                : null;
-    }
-
     /** Takes operations over; each is sent with others when a request is full or the linger time is over. */
     public void add(List<Operation> operations) {
-        underLock(() -> {
-            lanes.linger();
-            for (Operation operation : operations) {
-                if (!held.mustWait(operation)) {
-                    lanes.add(operation);
-                }
-            }
-        });
+        queue.add(operations);
     }
 
     /** Sends what is there without waiting for more. */
     public void flush() {
-        underLock(lanes::flush);
-    }
-
-    private void lingered() {
-        underLock(lanes::disarm);
+        queue.flush();
     }
 
     /**
@@ -125,52 +86,31 @@ public final class BulkWriter implements BulkClient.Listener {
      * whoever owns a partition next never meets a later attempt of ours.
      */
     public void revoke() {
-        List<Operation> revoked = new ArrayList<>();
-        underLock(() -> {
-            revoked.addAll(held.takeRevoked());
-            List<Operation> letThrough = lanes.takeRevoked();
-            for (Bulk bulk : List.copyOf(inFlight)) {
-                if (bulk.isWaiting()) {
-                    letThrough.addAll(takeRevoked(bulk));
-                }
-            }
-            release(letThrough);
-            revoked.addAll(letThrough);
-        });
-        reportRevoked(revoked);
-    }
-
-    /** A request without operations is done; what is taken is still to be released. */
-    private List<Operation> takeRevoked(Bulk bulk) {
-        List<Operation> revoked = bulk.takeRevoked();
-        if (bulk.size() == 0) {
-            finish(bulk);
-        }
-        return revoked;
-    }
-
-    private void reportRevoked(List<Operation> revoked) {
-        revoked.forEach(operation -> results.revoked(operation.delivery()));
+        queue.revoke();
     }
 
     /** Whether operations are on the wire whose partition was revoked. */
-    public synchronized boolean hasRevokedOnTheWire() {
-        return inFlight.stream().anyMatch(bulk -> bulk.isOnTheWire() && bulk.hasRevoked());
+    public boolean hasRevokedOnTheWire() {
+        return queue.hasRevokedOnTheWire();
     }
 
     /** Ends all repetition; answers that still come complete their operations. */
-    public synchronized void stop() {
-        stopped = true;
+    public void stop() {
+        queue.stop();
     }
 
     /** Age of the operation that has waited longest, 0 when there is none. */
-    public synchronized long oldestAgeMillis() {
+    public long oldestAgeMillis() {
         long now = timers.nanoTime();
-        long oldest = Math.min(now, lanes.oldestReadAtNanos());
-        for (Bulk bulk : inFlight) {
-            oldest = Math.min(oldest, bulk.oldestReadAtNanos());
-        }
-        return TimeUnit.NANOSECONDS.toMillis(now - oldest);
+        return TimeUnit.NANOSECONDS.toMillis(now - queue.oldestReadAtNanos(now));
+    }
+
+    /** The partitions of records whose targets cannot be served. */
+    public Set<TopicPartition> parkedPartitions() {
+        return queue.parked().stream()
+                .map(operation -> operation.delivery().origin())
+                .map(origin -> new TopicPartition(origin.topic(), origin.partition()))
+                .collect(Collectors.toSet());
     }
 
     private void send(Bulk bulk) {
@@ -183,21 +123,15 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void sendNow(Bulk bulk) {
-        synchronized (this) {
-            if (stopped || bulk.isDone()) {
-                return;
-            }
-            bulk.sent(timers.nanoTime());
+        if (queue.mayBeSent(bulk)) {
+            metrics.bulkSent(bulk.attempts() > 1);
+            client.send(bulk, this);
         }
-        metrics.bulkSent(bulk.attempts() > 1);
-        client.send(bulk, this);
     }
 
     /** A bug must not reach the client's I/O thread, which would end and leave all requests unanswered. */
     private void guarded(Bulk bulk, Runnable reaction) {
-        synchronized (this) {
-            bulk.answered();
-        }
+        queue.answered(bulk);
         try {
             reaction.run();
         } catch (RuntimeException | Error bug) {
@@ -228,7 +162,7 @@ public final class BulkWriter implements BulkClient.Listener {
         steps.suspected().forEach(item -> suspect(bulk, answer, item));
         failures.warnOfUnstored(bulk.index(), steps.redirected(), steps.droppedByPipeline(), now);
         if (steps.remaining().isEmpty()) {
-            finishAndRelease(bulk, steps.ended());
+            queue.finish(bulk, steps.ended());
         } else {
             keepRemaining(bulk, answer, steps);
         }
@@ -237,7 +171,7 @@ public final class BulkWriter implements BulkClient.Listener {
     private void keepRemaining(Bulk bulk, BulkAnswer answer, ItemSteps steps) {
         if (steps.firstUnserved() >= 0) {
             ConnectException cause = failure(bulk, answer, steps.firstUnserved());
-            keepOnly(bulk, steps);
+            queue.keepOnly(bulk, steps.remaining(), steps.ended());
             parkOrFail(bulk, cause);
             return;
         }
@@ -245,7 +179,7 @@ public final class BulkWriter implements BulkClient.Listener {
         ItemError error = Failures.withheld(answer.error(first));
         ConnectException cause = failure(bulk, answer, first);
         metrics.itemsToSendAgain(steps.remaining().size());
-        keepOnly(bulk, steps);
+        queue.keepOnly(bulk, steps.remaining(), steps.ended());
         Step step = policy.ofRepeated(bulk, timers.nanoTime());
         if (step == Step.REPEAT || step == Step.PARK && !canOthersGoOn(bulk)) {
             repeat(bulk, Failures.describe(bulk, answer.status(first), error, null), false);
@@ -254,14 +188,6 @@ public final class BulkWriter implements BulkClient.Listener {
         } else {
             fail(cause);
         }
-    }
-
-    private void keepOnly(Bulk bulk, ItemSteps steps) {
-        underLock(() -> {
-            partialAnswered(bulk);
-            bulk.keepOnly(steps.remaining());
-            release(steps.ended());
-        });
     }
 
     private void reject(Bulk bulk, BulkAnswer answer, int item) {
@@ -290,10 +216,7 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void served(String index, long nowNanos) {
-        Parking before;
-        synchronized (this) {
-            before = lanes.unpark(index);
-        }
+        Parking before = queue.unpark(index);
         if (before != null) {
             failures.served(index, nowNanos - before.sinceNanos());
             results.served(index);
@@ -310,10 +233,7 @@ public final class BulkWriter implements BulkClient.Listener {
 
     /** Not for ever: where nothing is stored for long, a task that does nothing must not look like one that works. */
     private boolean canOthersGoOn(Bulk bulk) {
-        Parking parking;
-        synchronized (this) {
-            parking = lanes.parking(bulk.index());
-        }
+        Parking parking = queue.parking(bulk.index());
         long now = timers.nanoTime();
         return (hasSeveralTargets || progress.isAnotherStored(bulk.index()))
                 && (parking == null || !policy.isParkedTooLong(parking.sinceNanos(), now));
@@ -321,64 +241,17 @@ public final class BulkWriter implements BulkClient.Listener {
 
     /** Keeps back the records of a target that cannot be served; those of others go on. */
     private void park(Bulk bulk, ConnectException cause) {
-        boolean[] isFirst = new boolean[1];
-        List<Operation> revoked = new ArrayList<>();
-        underLock(() -> {
-            revoked.addAll(bulk.takeRevoked());
-            release(revoked);
-            isFirst[0] = bulk.size() > 0 && lanes.park(bulk, backoff);
-            finish(bulk);
-        });
-        reportRevoked(revoked);
-        if (isFirst[0]) {
+        if (queue.park(bulk, backoff)) {
             results.parked(bulk.index());
         }
         failures.parked(bulk.index(), cause.getMessage(), timers.nanoTime());
-    }
-
-    /** The partitions of records whose targets cannot be served. */
-    public synchronized Set<TopicPartition> parkedPartitions() {
-        return lanes.parked().stream()
-                .map(operation -> operation.delivery().origin())
-                .map(origin -> new TopicPartition(origin.topic(), origin.partition()))
-                .collect(Collectors.toSet());
-    }
-
-    private void finishAndRelease(Bulk bulk, List<Operation> completed) {
-        underLock(() -> {
-            finish(bulk);
-            release(completed);
-        });
-    }
-
-    private void finish(Bulk bulk) {
-        bulk.done();
-        inFlight.remove(bulk);
-        failures.over(bulk);
-        partialAnswered(bulk);
-        if (bulk.isProbe()) {
-            lanes.probeEnded(bulk.index());
-        }
-    }
-
-    private void partialAnswered(Bulk bulk) {
-        if (bulk.isPartial()) {
-            bulk.setPartial(false);
-            lanes.partialAnswered(bulk.index());
-        }
-    }
-
-    private void release(List<Operation> ended) {
-        for (Operation operation : ended) {
-            held.release(operation).forEach(lanes::add);
-        }
     }
 
     @Override
     public void refused(Bulk bulk, int status, ItemError error) {
         guarded(bulk, () -> {
             metrics.bulkFailed(status);
-            Step step = policy.ofRefused(bulk, status, error, isOldest(bulk), timers.nanoTime());
+            Step step = policy.ofRefused(bulk, status, error, queue.isOldest(bulk), timers.nanoTime());
             go(bulk, step, new Failed(status, error, null, Outcome.isOfNode(status)));
         });
     }
@@ -395,7 +268,7 @@ public final class BulkWriter implements BulkClient.Listener {
                 metrics.answerMismatched();
                 Failures.shoutOf(bulk, mismatch);
             }
-            Step step = policy.ofUnanswered(bulk, cause, isOldest(bulk), timers.nanoTime());
+            Step step = policy.ofUnanswered(bulk, cause, queue.isOldest(bulk), timers.nanoTime());
             go(bulk, step, new Failed(0, null, cause, true));
         });
     }
@@ -406,10 +279,6 @@ public final class BulkWriter implements BulkClient.Listener {
      * @param isOfNode whether only the node failed it: if another one is living, that one gets it at once
      */
     private record Failed(int status, ItemError error, Exception cause, boolean isOfNode) {}
-
-    private synchronized boolean isOldest(Bulk bulk) {
-        return inFlight.iterator().next() == bulk;
-    }
 
     private void go(Bulk bulk, Step step, Failed why) {
         switch (step) {
@@ -431,20 +300,11 @@ public final class BulkWriter implements BulkClient.Listener {
         } else {
             results.suspected(operation.delivery(), why.status(), error);
         }
-        finishAndRelease(bulk, bulk.operations());
+        queue.finish(bulk, bulk.operations());
     }
 
     private void halve(Bulk bulk) {
-        List<Operation> revoked = new ArrayList<>();
-        underLock(() -> {
-            bulk.waiting();
-            revoked.addAll(takeRevoked(bulk));
-            if (bulk.size() > 1) {
-                lanes.addFirst(bulk.splitOff());
-            }
-            release(revoked);
-        });
-        reportRevoked(revoked);
+        queue.halve(bulk);
         send(bulk);
     }
 
@@ -458,28 +318,13 @@ public final class BulkWriter implements BulkClient.Listener {
         boolean goesElsewhere = isOfNode && client.hasLivingNode();
         long delayMs = goesElsewhere ? 0 : backoff.delayMs(Math.max(1, bulk.attempts()));
         failures.warnNowAndThen(bulk, what, delayMs, timers.nanoTime());
-        letWait(bulk);
+        queue.repeat(bulk);
         timers.after(delayMs, () -> send(bulk));
     }
 
-    /** Lets a request wait for its next attempt, without what was revoked meanwhile; one without any is done. */
-    private void letWait(Bulk bulk) {
-        List<Operation> revoked = new ArrayList<>();
-        underLock(() -> {
-            bulk.waiting();
-            revoked.addAll(takeRevoked(bulk));
-            release(revoked);
-        });
-        reportRevoked(revoked);
-    }
-
     private void fail(ConnectException cause) {
-        synchronized (this) {
-            if (stopped) {
-                return;
-            }
-            stopped = true;
+        if (queue.stop()) {
+            results.failed(cause);
         }
-        results.failed(cause);
     }
 }
