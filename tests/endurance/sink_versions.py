@@ -23,12 +23,15 @@ import psutil
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from lab.stack.local import LocalStack
 from lab.stack.ports import LOOPBACK, allot_ports
+from tests.endurance.say import say
 
 WARM_UP = 3
 FROM, TO = 0.1, 0.9
 """Shares of the documents between which the rate is measured: a start and an end are slow."""
 WITHIN_S = 300
+NOTHING = {"index_total": 0}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 FIELDS = ("title", "author", "publisher", "category", "link", "cover")
@@ -60,7 +63,8 @@ def book(number: int) -> dict[str, object]:
 
 def fill(bootstrap: str, topic: str, documents: int, *, enveloped: bool) -> None:
     """Make the topic and send the documents."""
-    AdminClient({"bootstrap.servers": bootstrap}).create_topics([NewTopic(topic, 1, 1)])[topic].result()
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 200_000})
     for number in range(documents):
         value: object = {"schema": SCHEMA, "payload": book(number)} if enveloped else book(number)
@@ -113,7 +117,10 @@ def reached_s(elasticsearch: str, index: str, documents: int) -> float:
     deadline = time.monotonic() + WITHIN_S
     while time.monotonic() < deadline:
         answer = httpx.get(f"{elasticsearch}/{index}/_stats/indexing")
-        if answer.is_success and answer.json()["_all"]["primaries"]["indexing"]["index_total"] >= documents:
+        if (
+            answer.is_success
+            and answer.json()["_all"]["primaries"].get("indexing", NOTHING)["index_total"] >= documents
+        ):
             return time.monotonic()
         time.sleep(0.03)
     raise TimeoutError(f"{index}: fewer than {documents} documents in {WITHIN_S} s")
@@ -157,17 +164,12 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=300_000)
     parser.add_argument("--blocks", type=int, default=8)
     given = parser.parse_args()
-    endpoints = json.loads(
-        subprocess.run(["./sluice", "endpoints", "--json"], capture_output=True, text=True, check=True).stdout
-    )
-    bootstrap, elasticsearch = endpoints["kafka_bootstrap"], endpoints["elasticsearch_urls"][0]
-    first = next(
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if "org.apache.kafka.connect.cli.ConnectDistributed" in (process.info["cmdline"] or [])
-    )
+    stack = LocalStack()
+    endpoints = stack.endpoints()
+    elasticsearch = endpoints.elasticsearch_urls[0]
+    first = psutil.Process(stack.process_ids()["connect"])
     topic = f"versions-{given.format}-{int(time.time())}"
-    fill(bootstrap, topic, given.documents, enveloped=given.format == "struct")
+    fill(endpoints.kafka_bootstrap, topic, given.documents, enveloped=given.format == "struct")
     settings = {
         "connector.class": "io.sluice.connect.ElasticsearchSinkConnector",
         "topics": topic,
@@ -177,20 +179,24 @@ def main() -> None:
         **CONVERTERS[given.format],
     }
     with second_worker(first, given.before) as before:
-        workers = {"after": Worker(first, endpoints["connect_url"]), "before": before}
+        workers = {"after": Worker(first, endpoints.connect_url), "before": before}
         figures: dict[str, list[tuple[float, float]]] = {name: [] for name in workers}
         for block in range(-WARM_UP, given.blocks):
             for name in ("before", "after") if block % 2 else ("after", "before"):
-                drained = workers[name].drain(f"{topic}-{name}-{block + WARM_UP}", settings, elasticsearch, given.documents)
-                print(f"{block:3} {name:6} {drained[0]:9,.0f} documents/s {drained[1]:6.2f} CPU-s per million", flush=True)
+                drained = workers[name].drain(
+                    f"{topic}-{name}-{block + WARM_UP}", settings, elasticsearch, given.documents
+                )
+                say(f"{block:3} {name:6} {drained[0]:9,.0f} documents/s {drained[1]:6.2f} CPU-s per million")
                 if block >= 0:
                     figures[name].append(drained)
         for number, what in enumerate(("rate", "CPU")):
-            ratios = [after[number] / was[number] for after, was in zip(figures["after"], figures["before"], strict=True)]
-            print(f"{what}, after ÷ before: {np.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})")
+            ratios = [
+                after[number] / was[number] for after, was in zip(figures["after"], figures["before"], strict=True)
+            ]
+            say(f"{what}, after ÷ before: {np.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})")
         for name, worker in workers.items():
             heap_mb = worker.live_heap_mb(f"{topic}-heap-{name}", settings, elasticsearch, given.documents)
-            print(f"reachable heap in mid-drain, {name}: {heap_mb:.0f} MB")
+            say(f"reachable heap in mid-drain, {name}: {heap_mb:.0f} MB")
 
 
 if __name__ == "__main__":
