@@ -2,6 +2,7 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.cluster.ClusterClient;
 import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.stored.IndexTraits;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;

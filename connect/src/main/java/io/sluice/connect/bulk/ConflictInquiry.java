@@ -6,6 +6,8 @@ import io.sluice.connect.cluster.ClusterClient;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.encode.Operation.Kind;
 import io.sluice.connect.offset.PartitionEnd;
+import io.sluice.connect.stored.IndexTraits;
+import io.sluice.connect.stored.StoredDocument;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -4,6 +4,9 @@ import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.config.WriteMethod;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.encode.Operation.Kind;
+import io.sluice.connect.stored.IndexTraits;
+import io.sluice.connect.stored.Likeness;
+import io.sluice.connect.stored.StoredDocument;
 import java.util.Set;
 
 /**

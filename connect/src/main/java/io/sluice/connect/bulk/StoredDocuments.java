@@ -9,6 +9,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import io.sluice.connect.cluster.ClusterRequest;
+import io.sluice.connect.stored.StoredDocument;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;

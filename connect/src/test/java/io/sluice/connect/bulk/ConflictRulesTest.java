@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.sluice.connect.bulk.BulkAnswer.Place;
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.stored.IndexTraits;
+import io.sluice.connect.stored.StoredDocument;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

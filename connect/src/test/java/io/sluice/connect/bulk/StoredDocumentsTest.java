@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.sluice.connect.bulk.BulkAnswer.Place;
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.stored.StoredDocument;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;

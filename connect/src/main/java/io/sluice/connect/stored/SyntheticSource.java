@@ -1,4 +1,4 @@
-package io.sluice.connect.bulk;
+package io.sluice.connect.stored;
 
 import java.math.BigDecimal;
 import java.time.Instant;

@@ -1,4 +1,4 @@
-package io.sluice.connect.bulk;
+package io.sluice.connect.stored;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -15,7 +15,7 @@ import java.util.Set;
  * @param doubt why a stored document may not be what was sent, empty if there is no reason
  * @param isSynthetic whether it puts documents together from their fields
  */
-record IndexTraits(String doubt, boolean isSynthetic) {
+public record IndexTraits(String doubt, boolean isSynthetic) {
     private static final String QUERY =
             "?filter_path=*.settings.index.default_pipeline,*.settings.index.final_pipeline,"
                     + "*.settings.index.mode,*.settings.index.mapping.source.mode,*.settings.index.derived_source.enabled,"
@@ -31,11 +31,11 @@ record IndexTraits(String doubt, boolean isSynthetic) {
 
     private static final int FORBIDDEN = 403;
 
-    static ClusterRequest question(String index) {
+    public static ClusterRequest question(String index) {
         return new ClusterRequest("GET", "/" + URLEncoder.encode(index, UTF_8) + QUERY);
     }
 
-    static IndexTraits of(Answer answer) {
+    public static IndexTraits of(Answer answer) {
         if (!answer.isSuccess()) {
             String why = answer.status() == FORBIDDEN
                     ? "the account lacks the privilege view_index_metadata"

@@ -1,4 +1,4 @@
-package io.sluice.connect.bulk;
+package io.sluice.connect.stored;
 
 import java.io.IOException;
 import java.util.Arrays;
@@ -10,8 +10,8 @@ import java.util.Arrays;
  * @param answer the answer that the source stands in, from {@code from} to {@code to}; both 0 without a source
  * @param error the type of the error where the document could not be asked for, otherwise {@code null}
  */
-record StoredDocument(boolean found, long version, byte[] answer, int from, int to, String error) {
-    static StoredDocument unavailable(String error) {
+public record StoredDocument(boolean found, long version, byte[] answer, int from, int to, String error) {
+    public static StoredDocument unavailable(String error) {
         return new StoredDocument(false, -1, new byte[0], 0, 0, error);
     }
 
@@ -19,7 +19,7 @@ record StoredDocument(boolean found, long version, byte[] answer, int from, int 
         return to > from;
     }
 
-    Likeness likenessTo(byte[] sent) {
+    public Likeness likenessTo(byte[] sent) {
         if (hasSource() && Arrays.equals(answer, from, to, sent, 0, sent.length)) {
             return Likeness.EQUAL;
         }
@@ -28,7 +28,7 @@ record StoredDocument(boolean found, long version, byte[] answer, int from, int 
     }
 
     /** Whether it may have been put together from the fields of the document that was sent. */
-    boolean isSyntheticOf(byte[] sent) {
+    public boolean isSyntheticOf(byte[] sent) {
         Object[] both = parsed(sent);
         return both != null && SyntheticSource.areAlike(both[0], both[1]);
     }

@@ -1,4 +1,4 @@
-package io.sluice.connect.bulk;
+package io.sluice.connect.stored;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package io.sluice.connect.bulk;
+package io.sluice.connect.stored;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;

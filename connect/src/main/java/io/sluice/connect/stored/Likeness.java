@@ -1,7 +1,7 @@
-package io.sluice.connect.bulk;
+package io.sluice.connect.stored;
 
 /** How a stored document compares with the one that was sent. */
-enum Likeness {
+public enum Likeness {
     /** The same JSON. */
     EQUAL,
     /** The sent one without some of its members: what {@code _source} does not hold cannot be compared. */
