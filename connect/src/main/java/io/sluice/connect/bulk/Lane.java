@@ -15,7 +15,8 @@ final class Lane {
     private long bytes;
     private long sinceNanos;
     private int flushed;
-    private boolean partialInFlight;
+    /** A target that was not served meanwhile may have more than one. */
+    private int partialsInFlight;
     /** {@code null} while the target is served. */
     private Parking parking;
 
@@ -91,12 +92,12 @@ final class Lane {
 
     /** Whether nothing waits and nothing has to come back: the lane may go. */
     boolean isUnused() {
-        return waiting.isEmpty() && !partialInFlight && (parking == null || !parking.isProbed());
+        return waiting.isEmpty() && partialsInFlight == 0 && (parking == null || !parking.isProbed());
     }
 
     /** Whether a request that is not full may be sent as soon as it has waited long enough. */
     boolean mayLinger() {
-        return !waiting.isEmpty() && (parking == null ? !partialInFlight : !parking.isProbed());
+        return !waiting.isEmpty() && (parking == null ? partialsInFlight == 0 : !parking.isProbed());
     }
 
     /** The time from which on the next request lingers. */
@@ -141,12 +142,12 @@ final class Lane {
         flushed = Math.max(0, flushed - bulk.size());
         sinceNanos = nowNanos;
         bulk.setPartial(isPartial);
-        partialInFlight |= isPartial;
+        partialsInFlight += isPartial ? 1 : 0;
         return bulk;
     }
 
     void partialAnswered() {
-        partialInFlight = false;
+        partialsInFlight--;
     }
 
     /** Removes and returns the operations whose partition was revoked. */

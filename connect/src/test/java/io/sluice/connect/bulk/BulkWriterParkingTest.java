@@ -1,0 +1,47 @@
+package io.sluice.connect.bulk;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.sluice.connect.encode.Operation;
+import io.sluice.connect.encode.RecordEncoder;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** What else happens to a target while it cannot be served. */
+class BulkWriterParkingTest extends WriterWorld {
+    private static final String GONE = "404 index_not_found_exception";
+    private final RecordEncoder sick = encoder("insert", "sick");
+    private final RecordEncoder well = encoder("insert", "well");
+
+    private BulkWriter severalTargets(int batchSize) {
+        BulkWriter writer = writer(batchSize, 1 << 20, 5, false);
+        writer.setSeveralTargets(true);
+        return writer;
+    }
+
+    private Operation operation(RecordEncoder target, String key, String value) {
+        encoder = target;
+        return operation(key, value);
+    }
+
+    /** Two requests that were not full are answered after one of them showed that the target is served. */
+    @Test
+    void aProbeMayBeAnsweredAfterTheTargetIsServedAgain() {
+        BulkWriter writer = severalTargets(2);
+        add(writer, operation(sick, "a", "{}"));
+        timers.advance(5);
+        add(writer, operation(sick, "b", "{}"));
+        add(writer, operation(sick, "c", "{}"));
+        client.answer(1, "201", GONE);
+        add(writer, operation(well, "d", "{}"));
+        timers.advance(200);
+        List<String> targets = client.sent.stream().map(Bulk::index).toList();
+        assertEquals(List.of("sick", "sick", "well", "sick"), targets);
+        client.succeed(0);
+        client.succeed(3);
+        assertNull(book.failure);
+        assertEquals(Set.of(0L, 1L, 2L), book.completed.keySet());
+    }
+}
