@@ -69,15 +69,20 @@ final class Backlog {
         if (load.isParked) {
             parked.add(records, bytes);
         }
-        if (load.records == 0) {
+        removeIfUnused(target, load);
+    }
+
+    /** A target that is not served stays so while nothing of it is held. */
+    private void removeIfUnused(String target, Load load) {
+        if (load.records == 0 && !load.isParked) {
             loads.remove(target);
         }
     }
 
     /** What is for this target no longer takes the room of others. */
     synchronized void park(String target) {
-        Load load = loads.get(target);
-        if (load != null && !load.isParked) {
+        Load load = loads.computeIfAbsent(target, first -> new Load());
+        if (!load.isParked) {
             load.isParked = true;
             parked.add(load.records, load.bytes);
         }
@@ -90,6 +95,7 @@ final class Backlog {
         if (load != null && load.isParked) {
             load.isParked = false;
             parked.add(-load.records, -load.bytes);
+            removeIfUnused(target, load);
         }
     }
 

@@ -61,6 +61,12 @@ public final class BulkWriter implements BulkClient.Listener {
         }
 
         @Override
+        public void forgotten(String target) {
+            failures.forgotten(target);
+            results.served(target);
+        }
+
+        @Override
         public void finished(Bulk bulk) {
             failures.over(bulk);
         }
@@ -244,7 +250,9 @@ public final class BulkWriter implements BulkClient.Listener {
         if (queue.park(bulk, backoff)) {
             results.parked(bulk.index());
         }
-        failures.parked(bulk.index(), cause.getMessage(), timers.nanoTime());
+        if (queue.parking(bulk.index()) != null) {
+            failures.parked(bulk.index(), cause.getMessage(), timers.nanoTime());
+        }
     }
 
     @Override

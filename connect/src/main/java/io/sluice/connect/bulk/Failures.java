@@ -68,9 +68,14 @@ final class Failures {
         }
     }
 
-    synchronized void served(String target, long afterNanos) {
+    /** Nothing is left for a target that could not be served. */
+    synchronized void forgotten(String target) {
         metrics.served(target);
         saidOfParked.remove(target);
+    }
+
+    synchronized void served(String target, long afterNanos) {
+        forgotten(target);
         LOG.info("{}: served again after {} ms", target, TimeUnit.NANOSECONDS.toMillis(afterNanos));
     }
 

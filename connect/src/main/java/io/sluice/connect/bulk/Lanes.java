@@ -6,6 +6,7 @@ import io.sluice.connect.time.Timers;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,9 @@ final class Lanes {
     private final Runnable whenDue;
     /** When {@code whenDue} is called at the latest. */
     private long armedForNanos = Long.MAX_VALUE;
+
+    /** Targets that could not be served and of which nothing is left, since their partitions were revoked. */
+    private final Set<String> forgotten = new HashSet<>();
 
     private boolean flushing;
 
@@ -90,7 +94,21 @@ final class Lanes {
     private void removeIfUnused(Lane lane) {
         if (lane.isUnused()) {
             lanes.remove(lane.index());
+            noteIfParked(lane);
         }
+    }
+
+    private void noteIfParked(Lane removed) {
+        if (removed.parking() != null) {
+            forgotten.add(removed.index());
+        }
+    }
+
+    /** Removes and returns the targets that were not served when the last of their operations was revoked. */
+    Set<String> takeForgotten() {
+        Set<String> taken = forgotten.isEmpty() ? Set.of() : Set.copyOf(forgotten);
+        forgotten.clear();
+        return taken;
     }
 
     private void armForTheNext(long nowNanos, Set<String> exceptFor) {
@@ -171,6 +189,7 @@ final class Lanes {
             revoked.addAll(lane.takeRevoked());
             if (lane.isUnused()) {
                 all.remove();
+                noteIfParked(lane);
             }
         }
         return revoked;

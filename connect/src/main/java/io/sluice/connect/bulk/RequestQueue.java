@@ -37,6 +37,9 @@ final class RequestQueue {
         /** The operations were let go, since their partitions are no longer the task's. */
         void revoked(List<Operation> operations);
 
+        /** Nothing waits any more for this target, which could not be served. */
+        void forgotten(String target);
+
         /** Nothing is left of the request. */
         void finished(Bulk bulk);
     }
@@ -46,6 +49,7 @@ final class RequestQueue {
         final List<Operation> revoked = new ArrayList<>(0);
         final List<Bulk> finished = new ArrayList<>(1);
         final List<Bulk> sendable = new ArrayList<>(1);
+        Set<String> forgotten = Set.of();
     }
 
     private interface Change {
@@ -64,12 +68,14 @@ final class RequestQueue {
         Consequences consequences = new Consequences();
         synchronized (this) {
             change.make(consequences);
+            consequences.forgotten = lanes.takeForgotten();
             for (Bulk next = nextSendable(); next != null; next = nextSendable()) {
                 inFlight.add(next);
                 consequences.sendable.add(next);
             }
         }
         listener.revoked(consequences.revoked);
+        consequences.forgotten.forEach(listener::forgotten);
         consequences.finished.forEach(listener::finished);
         consequences.sendable.forEach(listener::sendable);
     }

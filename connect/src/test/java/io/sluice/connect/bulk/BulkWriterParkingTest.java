@@ -44,4 +44,29 @@ class BulkWriterParkingTest extends WriterWorld {
         assertNull(book.failure);
         assertEquals(Set.of(0L, 1L, 2L), book.completed.keySet());
     }
+
+    /** No name stays when the partition goes whose records waited. */
+    @Test
+    void aRevokedTargetIsNoLongerParked() {
+        BulkWriter writer = severalTargets(1);
+        add(writer, operation(sick, "a", "{}"));
+        client.answer(0, GONE);
+        assertEquals("sick", attribute("ParkedTargets"));
+        losePartition(writer, 0);
+        assertEquals("", attribute("ParkedTargets"));
+        assertEquals(Set.of(), book.parked);
+    }
+
+    /** Likewise when the partition goes while a request is in flight that is to find out. */
+    @Test
+    void aTargetThatIsRevokedWhileItIsProbedIsNoLongerParked() {
+        BulkWriter writer = severalTargets(1);
+        add(writer, operation(sick, "a", "{}"));
+        client.answer(0, GONE);
+        timers.advance(200);
+        losePartition(writer, 0);
+        client.answer(1, GONE);
+        assertEquals("", attribute("ParkedTargets"));
+        assertEquals(Set.of(), book.parked);
+    }
 }
