@@ -33,7 +33,7 @@ OLDER_CONNECT_COORDINATES = (
 )
 """A worker of the oldest release line that the plugin is tested with."""
 ELASTICSEARCH = ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
-OPENSEARCH = ("2.19.1", "3.0.0")
+OPENSEARCH = ("2.19.1", "3.0.0", "3.8.0")
 """In place of Elasticsearch, and for the plugin's tests."""
 MAVEN = "3.9.15"
 JOLOKIA = "2.6.0"

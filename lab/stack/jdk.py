@@ -38,10 +38,15 @@ class Jdk:
 
 @dataclass(frozen=True)
 class JavaRange:
-    """The feature releases that a server runs on, both ends included."""
+    """The feature releases that a server runs on, both ends included.
+
+    Attributes:
+        needs_jdk: Whether the server lacks something on runtimes that are smaller than a JDK.
+    """
 
     oldest: int
     newest: int
+    needs_jdk: bool = False
 
     @property
     def features(self) -> range:
@@ -76,8 +81,11 @@ def java_for_opensearch(version: str) -> JavaRange:
     """The Java releases that an OpenSearch version runs on.
 
     Source: OpenSearch's compatibility table. 2.x needs the security manager, which Java 24 dropped; 3.0's own agent
-    reads classes up to those of Java 24.
+    reads classes up to those of Java 24. 3.8.0 was tried on Temurin 25; its analysis module creates no index on a
+    runtime without the words of Thai (`Failed to build analyzers: [thai]`).
     """
+    if version_key(version)[:2] >= (3, 8):
+        return JavaRange(21, 25, needs_jdk=True)
     return JavaRange(11, 23) if version_key(version)[0] < 3 else JavaRange(21, 24)
 
 

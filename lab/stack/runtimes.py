@@ -92,7 +92,7 @@ def choose_java(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk 
     Raises:
         StackError: There is neither; the message has the command that installs a JDK.
     """
-    if not any(jdk in supported for jdk in jdks):
+    if not supported.needs_jdk and not any(jdk in supported for jdk in jdks):
         fetched = [feature for feature in runtimes() if feature in supported.features]
         if fetched:
             return max(fetched)

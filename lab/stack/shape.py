@@ -1,14 +1,14 @@
 """What the servers of this machine shall be: versions, nodes, memory, ports."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch
 from lab.stack.artifacts import ArtifactLock
 from lab.stack.engines import Engine
-from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.jdk import Jdk
 from lab.stack.runtimes import choose_java, runtimes
 
 MAX_NODES = 6
@@ -68,7 +68,7 @@ def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> 
     supported = engine.java
     if shape.elasticsearch_java is not None:
         check_java_is_there(engine, shape.elasticsearch_java, {jdk.feature for jdk in jdks} | set(runtimes()))
-        supported = JavaRange(shape.elasticsearch_java, shape.elasticsearch_java)
+        supported = replace(supported, oldest=shape.elasticsearch_java, newest=shape.elasticsearch_java)
     return choose_java(jdks, supported, engine.title)
 
 

@@ -28,6 +28,7 @@ SERVERS = (
     Engine("elasticsearch", "9.5.3"),
     Engine("opensearch", "2.19.1"),
     Engine("opensearch", "3.0.0"),
+    Engine("opensearch", "3.8.0"),
 )
 SIDE_BY_SIDE = 2
 REPORTS = "failsafe-reports"

@@ -46,6 +46,10 @@ def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "Elasticsearch 9.5.3": ("good", fetched.format(25, 26)),
         "OpenSearch 2.19.1": ("good", "runs on JDK 17 (it takes 11 to 23)"),
         "OpenSearch 3.0.0": ("good", fetched.format(21, 24)),
+        "OpenSearch 3.8.0": (
+            "optional",
+            "needs a JDK 21 to 25; install one with: apt-get install openjdk-21-jdk-headless",
+        ),
     }
 
 
@@ -60,9 +64,10 @@ def test_a_java_home_without_a_jdk_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_without_a_jdk_everything_runs_on_runtimes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python suffices."""
+    """Python suffices, except for one that no run needs."""
     jdks_are(monkeypatch)
     findings = found(java)
+    assert findings.pop("OpenSearch 3.8.0")[0] == "optional"
     assert {verdict for verdict, _ in findings.values()} == {"good"}
     assert findings["Kafka"][1] == "runs on Java 25, which is fetched once (it takes 17 to 26)"
     assert findings["Elasticsearch 8.19.21"][1] == "runs on Java 25, which is fetched once (it takes 17 to 25)"

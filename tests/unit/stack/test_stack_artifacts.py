@@ -520,6 +520,7 @@ def test_the_lock_file_pins_every_set_that_servers_are_made_of() -> None:
         "elasticsearch-9.5.3",
         "opensearch-2.19.1",
         "opensearch-3.0.0",
+        "opensearch-3.8.0",
     } == read_lock().sets.keys()
 
 

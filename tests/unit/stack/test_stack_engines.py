@@ -27,6 +27,7 @@ def test_the_lock_file_has_the_promised_engines() -> None:
         "Elasticsearch 9.5.3",
         "OpenSearch 2.19.1",
         "OpenSearch 3.0.0",
+        "OpenSearch 3.8.0",
     ]
 
 
@@ -40,7 +41,7 @@ def test_a_version_of_opensearch_that_cannot_be_had_is_one_sentence() -> None:
     """It names those that can."""
     with pytest.raises(ProfileError) as refusal:
         Engine("opensearch", "2.11.0").check_available(read_lock())
-    assert str(refusal.value) == "OpenSearch 2.11.0 is not available, expected one of 2.19.1, 3.0.0"
+    assert str(refusal.value) == "OpenSearch 2.11.0 is not available, expected one of 2.19.1, 3.0.0, 3.8.0"
 
 
 def test_a_java_that_opensearch_does_not_run_on_is_one_sentence() -> None:
@@ -56,6 +57,7 @@ def test_a_java_that_opensearch_does_not_run_on_is_one_sentence() -> None:
         (Engine("elasticsearch", "9.0.0"), JavaRange(21, 24)),
         (Engine("opensearch", "2.19.1"), JavaRange(11, 23)),
         (Engine("opensearch", "3.0.0"), JavaRange(21, 24)),
+        (Engine("opensearch", "3.8.0"), JavaRange(21, 25, needs_jdk=True)),
     ],
     ids=str,
 )

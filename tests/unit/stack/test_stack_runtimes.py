@@ -147,6 +147,15 @@ def test_a_jdk_that_fits_is_preferred_to_a_runtime() -> None:
     assert choose_java([], JavaRange(17, 24), "Kafka") == 21
 
 
+def test_a_server_that_needs_a_jdk_gets_no_runtime() -> None:
+    """Runtimes of other releases stay out, too."""
+    needed = JavaRange(21, 25, needs_jdk=True)
+    jdk = Jdk(Path("/jdk-25"), 25, "25.0.1")
+    assert choose_java([jdk], needed, "OpenSearch 3.8.0") == jdk
+    with pytest.raises(StackError, match=r"OpenSearch 3\.8\.0: needs a JDK 21 to 25, found none"):
+        choose_java([], needed, "OpenSearch 3.8.0")
+
+
 def test_a_machine_without_a_fitting_runtime_needs_a_jdk() -> None:
     """That is said before anything is fetched: there is no runtime 17 for this machine."""
     with pytest.raises(StackError) as refusal:
