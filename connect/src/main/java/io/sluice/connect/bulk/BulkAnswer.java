@@ -58,7 +58,7 @@ final class BulkAnswer {
             throw new IOException("the answer holds " + answer.items + " items, expected " + operations.size());
         }
         answer.requireStatuses();
-        check.throwMismatch();
+        answer.move(check.places());
         return answer;
     }
 
@@ -80,6 +80,25 @@ final class BulkAnswer {
                 throw new IOException("an item of the answer has no HTTP status");
             }
         }
+    }
+
+    /** Puts items that stand in each other's places into their own. */
+    private void move(Map<Integer, Integer> places) {
+        int[] found = statuses.clone();
+        places.forEach((from, to) -> statuses[to] = found[from]);
+        move(errors, places);
+        move(results, places);
+        move(conflicts, places);
+    }
+
+    private static <T> void move(Map<Integer, T> byItem, Map<Integer, Integer> places) {
+        Map<Integer, T> found = new HashMap<>(byItem);
+        byItem.keySet().removeAll(places.keySet());
+        places.forEach((from, to) -> {
+            if (found.containsKey(from)) {
+                byItem.put(to, found.get(from));
+            }
+        });
     }
 
     /** Whether the cluster did what any of the operations asks for. */
@@ -197,7 +216,7 @@ final class BulkAnswer {
         if (statuses[items] == CONFLICT && index != null && id != null) {
             conflicts.put(items, new Place(index, id));
         }
-        check.end(errors.containsKey(items) ? null : result(items));
+        check.end(errors.containsKey(items) ? null : result(items), id);
     }
 
     private static ItemError readItemError(JsonParser parser) throws IOException {

@@ -6,6 +6,7 @@ import io.sluice.connect.encode.Operation;
 import io.sluice.connect.encode.Operation.Kind;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Compares the items of one answer with the operations that were sent: action, {@code _id} where it is ours, and
@@ -17,6 +18,7 @@ final class ItemCheck {
     private final String target;
     private final List<Operation> operations;
     private final AnswerChecks checks;
+    private final Displaced displaced = new Displaced();
 
     private int item;
     private Operation operation;
@@ -81,10 +83,11 @@ final class ItemCheck {
      * whatever stands behind it.
      *
      * @param result what the cluster did, {@code null} where it failed
+     * @param id what the item names, or {@code null}
      */
-    void end(ItemResult result) {
+    void end(ItemResult result, String id) {
         if (!isNamed && result != ItemResult.REDIRECTED) {
-            note(item, "_id");
+            noteOtherId(result, id);
         }
         if (result == ItemResult.STORED) {
             if (isInTarget) {
@@ -98,12 +101,33 @@ final class ItemCheck {
         }
     }
 
+    private void noteOtherId(ItemResult result, String id) {
+        if (result == ItemResult.STORED || id == null) {
+            note(item, "_id");
+        } else {
+            displaced.add(item, id);
+        }
+    }
+
     private void note(int number, String field) {
         mismatch = mismatch == null ? new MismatchedAnswerException(number + 1, operations.size(), field) : mismatch;
     }
 
-    /** To be called once all items are read. */
-    void throwMismatch() throws MismatchedAnswerException {
+    /**
+     * To be called once all items are read.
+     *
+     * @return the places of items that stand in each other's, by where they stand
+     */
+    Map<Integer, Integer> places() throws MismatchedAnswerException {
+        Map<Integer, Integer> places = displaced.isEmpty() ? Map.of() : displaced.places(operations);
+        if (places == null) {
+            note(displaced.first(), "_id");
+        }
+        throwMismatch();
+        return places;
+    }
+
+    private void throwMismatch() throws MismatchedAnswerException {
         boolean isPlain = isAnyInTarget || checks.isPlainIndex(target);
         if (isPlain && firstElsewhere != NONE && !checks.pipelineMayRename()) {
             note(firstElsewhere, "_index");

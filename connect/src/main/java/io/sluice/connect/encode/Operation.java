@@ -91,6 +91,11 @@ public final class Operation {
         return length == id.length;
     }
 
+    /** The document's id itself. */
+    public String idText() {
+        return DocumentIds.unquoted(id);
+    }
+
     /** The document's id as a key for maps. */
     public Object idKey() {
         return ByteBuffer.wrap(id);

@@ -57,6 +57,43 @@ class BulkAnswerTest extends WriterWorld {
         assertEquals(new ItemError("x", "y"), answer.error(1));
     }
 
+    /**
+     * As OpenSearch 3.8.0 answers where a pipeline drops some documents and fails others: what was stored is in its place,
+     * the others are in the order in which the pipeline was done with them.
+     */
+    @Test
+    void itemsInEachOthersPlacesAreToldByTheirIds() throws IOException {
+        BulkAnswer answer = read(
+                operations("a", "b", "c", "d"),
+                unstored("c", "\"result\":\"noop\",\"status\":200"),
+                item("index", "t", "b"),
+                unstored("d", "\"result\":\"noop\",\"status\":200"),
+                unstored("a", "\"status\":500,\"error\":{\"type\":\"x\",\"reason\":\"y\"}"));
+        assertEquals(500, answer.status(0));
+        assertEquals(new ItemError("x", "y"), answer.error(0));
+        assertEquals(ItemResult.STORED, answer.result(1));
+        for (int dropped = 2; dropped < 4; dropped++) {
+            assertEquals(200, answer.status(dropped));
+            assertNull(answer.error(dropped));
+            assertEquals(ItemResult.NOOP, answer.result(dropped));
+        }
+    }
+
+    /** What is about a document that was not sent, or about one of them twice, is no answer. */
+    @Test
+    void itemsInNobodysPlaceAreAMismatch() {
+        String dropped = unstored("b", "\"result\":\"noop\",\"status\":200");
+        assertEquals(
+                "item 1 of 2 _id",
+                mismatch(operations("a", "b"), dropped, unstored("x", "\"status\":500,\"error\":{}")));
+        assertEquals("item 1 of 2 _id", mismatch(operations("a", "b"), dropped, dropped));
+        assertEquals("item 2 of 2 _id", mismatch(operations("a", "b"), dropped, item("index", "t", "a")));
+    }
+
+    private static String unstored(String id, String more) {
+        return "{\"index\":{\"_index\":\"t\",\"_id\":\"" + id + "\"," + more + "}}";
+    }
+
     /** What was dropped or redirected is told from what was stored; a redirected document has another id. */
     @Test
     void theResultOfEachItemIsRead() throws IOException {
