@@ -1,6 +1,7 @@
 package io.sluice.connect;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.sluice.connect.metrics.Fate;
@@ -36,12 +37,22 @@ import org.apache.kafka.connect.runtime.errors.ProcessingContext;
 import org.apache.kafka.connect.sink.SinkRecord;
 
 /**
- * A task on a thread of Connect's own worker, one partition of a broker that is played, and a dead-letter queue. The worker
- * converts, polls, commits and closes as it always does; tests only write records and look.
+ * A task on a thread of Connect's own worker, one partition or several of a broker that is played, and a dead-letter queue.
+ * The worker converts, polls, commits and closes as it always does; tests only write records and look.
  */
 final class TaskHarness implements AutoCloseable {
     static final TopicPartition PARTITION = new TopicPartition("books", 0);
 
+    private static final List<String> FATES = List.of(
+            "Indexed",
+            "Updated",
+            "Deleted",
+            "AlreadyThere",
+            "Stale",
+            "Redirected",
+            "DroppedByPipeline",
+            "DeadLettered",
+            "Dropped");
     private static final Pattern SECRET = Pattern.compile("password|api\\.key|headers$");
     private static final long COMMIT_INTERVAL_MS = 50;
     private static final int RECORDS_PER_POLL = 10_000;
@@ -64,19 +75,30 @@ final class TaskHarness implements AutoCloseable {
     private final AtomicInteger commits = new AtomicInteger();
     private final SinkTaskWorker worker;
     private final Thread thread;
-    private long nextOffset;
+    private final Map<TopicPartition, Long> nextOffsets = new HashMap<>();
 
     TaskHarness(String url, Map<String, String> more) {
         this(new PlayedBroker(), url, more);
     }
 
+    /** A task that owns these partitions. */
+    TaskHarness(List<TopicPartition> partitions, String url, Map<String, String> more) {
+        this(new PlayedBroker(), partitions, url, more);
+    }
+
     /** A task that reads on where the broker holds what earlier ones committed. */
     TaskHarness(PlayedBroker broker, String url, Map<String, String> more) {
+        this(broker, List.of(PARTITION), url, more);
+    }
+
+    private TaskHarness(PlayedBroker broker, List<TopicPartition> partitions, String url, Map<String, String> more) {
         this.broker = broker;
         consumer = new PlayedConsumer(broker, timers, () -> RECORDS_PER_POLL);
         Map<String, String> settings = new HashMap<>();
         settings.put("name", "harness");
-        settings.put("topics", PARTITION.topic());
+        settings.put(
+                "topics",
+                partitions.stream().map(TopicPartition::topic).distinct().collect(joining(",")));
         settings.put("connection.url", url);
         settings.put("errors.tolerance", "all");
         settings.put("errors.deadletterqueue.topic.name", "letters");
@@ -91,9 +113,9 @@ final class TaskHarness implements AutoCloseable {
                 LogSafety.keep(value);
             }
         });
-        if (!broker.partitions().contains(PARTITION)) {
-            broker.create(PARTITION);
-        }
+        partitions.stream()
+                .filter(partition -> !broker.partitions().contains(partition))
+                .forEach(broker::create);
         worker = new SinkTaskWorker(
                 ElasticsearchSinkConnector.class,
                 new WatchedTask(new ElasticsearchSinkTask(), new WatchedTask.Watcher() {
@@ -107,7 +129,7 @@ final class TaskHarness implements AutoCloseable {
                 this::deadLetter,
                 COMMIT_INTERVAL_MS,
                 Time.SYSTEM);
-        consumer.assignDuringPoll(List.of(PARTITION));
+        consumer.assignDuringPoll(partitions);
         thread = new Thread(worker::run, "worker");
         thread.start();
         await(() -> consumer.polls() > 0);
@@ -142,14 +164,19 @@ final class TaskHarness implements AutoCloseable {
 
     /** The next record of the partition; something that no log line may hold stands in its document. */
     SinkRecord record(String key, String value) {
+        return record(PARTITION, key, value);
+    }
+
+    /** Likewise, of a partition of the task's. */
+    SinkRecord record(TopicPartition partition, String key, String value) {
         return new SinkRecord(
-                PARTITION.topic(),
-                PARTITION.partition(),
+                partition.topic(),
+                partition.partition(),
                 Schema.OPTIONAL_BYTES_SCHEMA,
                 key == null ? null : key.getBytes(UTF_8),
                 Schema.OPTIONAL_BYTES_SCHEMA,
                 value == null ? null : marked(value).getBytes(UTF_8),
-                nextOffset++);
+                nextOffsets.merge(partition, 1L, Long::sum) - 1);
     }
 
     /** An object gets one more member, at its end; what is none gets text behind it. */
@@ -166,14 +193,14 @@ final class TaskHarness implements AutoCloseable {
         consumer.loseDuringPoll(List.of(PARTITION));
         awaitRebalance();
         broker.truncate(PARTITION, offset);
-        nextOffset = offset;
+        nextOffsets.put(PARTITION, offset);
         assignAgain();
     }
 
     /** Writes the records for one poll and waits until the task has taken them, or has paused its partition. */
     void put(Collection<SinkRecord> records) {
         records.forEach(record -> broker.append(
-                PARTITION,
+                new TopicPartition(record.topic(), record.kafkaPartition()),
                 (byte[]) record.key(),
                 (byte[]) record.value(),
                 headers(record),
@@ -246,7 +273,8 @@ final class TaskHarness implements AutoCloseable {
         await(() -> attribute("BulkRequestsInFlight") == 0);
     }
 
-    private void await(BooleanSupplier condition) {
+    /** Waits until this holds, or the task has failed. */
+    void await(BooleanSupplier condition) {
         long deadline = System.nanoTime() + LONGEST_WAIT_NANOS;
         while (!condition.getAsBoolean() && worker.failure() == null) {
             if (System.nanoTime() > deadline) {
@@ -262,9 +290,13 @@ final class TaskHarness implements AutoCloseable {
 
     /** What the worker has committed after it has asked the task twice more. */
     long committable() {
+        return committable(PARTITION);
+    }
+
+    long committable(TopicPartition partition) {
         int next = commits.get() + 2;
         await(() -> commits.get() >= next);
-        return broker.committed(PARTITION);
+        return broker.committed(partition);
     }
 
     /** What the consumer's metrics tell of it. */
@@ -297,8 +329,7 @@ final class TaskHarness implements AutoCloseable {
     /** Records by what became of them, those without any left out. */
     Map<String, Long> fates() {
         Map<String, Long> fates = new HashMap<>();
-        for (String fate :
-                new String[] {"Indexed", "Updated", "Deleted", "AlreadyThere", "Stale", "DeadLettered", "Dropped"}) {
+        for (String fate : FATES) {
             long records = attribute("Records" + fate);
             if (records > 0) {
                 fates.put(fate, records);
