@@ -17,6 +17,8 @@ final class BulkAnswer {
     private static final int MULTIPLE_CHOICES = 300;
     private static final int MOST_STATUS = 599;
     private static final int CONFLICT = 409;
+    private static final int BUSY = 429;
+    private static final int SERVER_ERROR = 500;
 
     private final Map<Integer, ItemError> errors = new HashMap<>();
     private final Map<Integer, ItemResult> results = new HashMap<>();
@@ -24,6 +26,7 @@ final class BulkAnswer {
     private final Map<Integer, Outcome> decided = new HashMap<>();
     private final ItemCheck check;
     private final int[] statuses;
+    private boolean muddled;
     private int items;
     private ItemError requestError = ItemError.UNKNOWN;
 
@@ -59,6 +62,7 @@ final class BulkAnswer {
         }
         answer.requireStatuses();
         answer.move(check.places());
+        answer.findMuddle(operations);
         return answer;
     }
 
@@ -99,6 +103,33 @@ final class BulkAnswer {
                 byItem.put(to, found.get(from));
             }
         });
+    }
+
+    /** Looks for items that may stand in each other's places, see {@link Displaced}, and have no id of ours to tell it. */
+    private void findMuddle(List<Operation> operations) {
+        boolean isAnyFailed = false;
+        boolean isAnyDropped = false;
+        for (int item = 0; item < statuses.length; item++) {
+            boolean isUnnamed = !operations.get(item).hasId();
+            isAnyFailed |= isUnnamed && mayPipelineHaveFailed(item);
+            isAnyDropped |= isUnnamed && result(item) == ItemResult.NOOP;
+        }
+        muddled = isAnyFailed && isAnyDropped;
+    }
+
+    /** A busy cluster is not asked again at once. */
+    private boolean mayPipelineHaveFailed(int item) {
+        return errors.containsKey(item) && statuses[item] <= SERVER_ERROR && statuses[item] != BUSY;
+    }
+
+    /** Whether it cannot be told which of several documents was dropped and which one failed. */
+    boolean isMuddled() {
+        return muddled;
+    }
+
+    /** Whether it may be another document that this item, which stored none, is about. */
+    boolean isDoubtful(int item, Operation operation) {
+        return muddled && !operation.hasId() && (mayPipelineHaveFailed(item) || result(item) == ItemResult.NOOP);
     }
 
     /** Whether the cluster did what any of the operations asks for. */

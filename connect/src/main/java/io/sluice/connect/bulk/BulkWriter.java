@@ -181,6 +181,13 @@ public final class BulkWriter implements BulkClient.Listener {
             parkOrFail(bulk, cause);
             return;
         }
+        if (answer.isMuddled()) {
+            metrics.itemsToSendAgain(steps.remaining().size());
+            keepOnly(bulk, steps);
+            // Nothing of it is stored. What is alone, or among its like, is told from the others.
+            halve(bulk);
+            return;
+        }
         int first = steps.firstRemaining();
         ItemError error = Failures.withheld(answer.error(first));
         ConnectException cause = failure(bulk, answer, first);

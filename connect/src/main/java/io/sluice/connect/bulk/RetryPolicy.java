@@ -48,6 +48,10 @@ final class RetryPolicy {
 
     /** The step for one item of an answer; notes the fate of one that is complete. */
     Step ofItem(Operation operation, BulkAnswer answer, int item, long nowNanos) {
+        if (answer.isDoubtful(item, operation)) {
+            operation.noteFailure(nowNanos);
+            return Step.REPEAT;
+        }
         int status = answer.status(item);
         Outcome outcome = answer.outcome(item, operation, mayCreate);
         if (outcome instanceof Outcome.Completed end) {

@@ -35,6 +35,7 @@ public final class Operation {
     private final int idHash;
     private final int bodyBytes;
     private int countedAttempts;
+    private boolean failed;
     private long failedAtNanos;
 
     /** @param source the document, or {@code null} for a delete; neither array ends in a line feed */
@@ -129,11 +130,17 @@ public final class Operation {
 
     /** Counts one more failure of the kind that waiting alone does not cure; returns how many there were. */
     public int countAttempt(long nowNanos) {
-        failedAtNanos = countedAttempts == 0 ? nowNanos : failedAtNanos;
+        noteFailure(nowNanos);
         return ++countedAttempts;
     }
 
-    /** When the first of the failures was counted. */
+    /** Notes a failure that may be another document's, which counts as no attempt. */
+    public void noteFailure(long nowNanos) {
+        failedAtNanos = failed ? failedAtNanos : nowNanos;
+        failed = true;
+    }
+
+    /** When the first of the failures was noted. */
     public long failedAtNanos() {
         return failedAtNanos;
     }
