@@ -22,11 +22,16 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Debezium's change events, written by JsonConverter with schemas, on their usual way: a worker that reads them, takes the
- * row out of each with Debezium's own transform and the id out of its key with Kafka's.
+ * row out of each with Debezium's own transform, and the id out of its key with Kafka's or by itself.
  */
 class ChangeEventsIT {
     private static final Schema KEY = SchemaBuilder.struct()
             .name("shop.public.books.Key")
+            .field("id", Schema.INT64_SCHEMA)
+            .build();
+    private static final Schema KEY_OF_TWO = SchemaBuilder.struct()
+            .name("shop.public.books.Key")
+            .field("shop", Schema.STRING_SCHEMA)
             .field("id", Schema.INT64_SCHEMA)
             .build();
     private static final Schema ROW = SchemaBuilder.struct()
@@ -52,6 +57,7 @@ class ChangeEventsIT {
 
     private final JsonConverter keys = new JsonConverter();
     private final JsonConverter values = new JsonConverter();
+    private Schema key = KEY;
     private long offset;
 
     ChangeEventsIT() {
@@ -74,9 +80,10 @@ class ChangeEventsIT {
     }
 
     private SinkRecord record(long id, Struct event) {
-        byte[] key = keys.fromConnectData("books", KEY, new Struct(KEY).put("id", id));
+        Struct fields = new Struct(key).put("id", id);
+        byte[] json = keys.fromConnectData("books", key, key == KEY ? fields : fields.put("shop", "a:b"));
         byte[] value = event == null ? null : values.fromConnectData("books", ENVELOPE.schema(), event);
-        return new SinkRecord("books", 0, null, key, null, value, offset++);
+        return new SinkRecord("books", 0, null, json, null, value, offset++);
     }
 
     private List<SinkRecord> history() {
@@ -130,6 +137,15 @@ class ChangeEventsIT {
         assertEquals(
                 Map.of("1", json(1, ""), "2", json(2, "")),
                 documentsAfter(fates, "transforms.row.delete.tombstone.handling.mode", "tombstone"));
+    }
+
+    /** A primary key of two columns needs no transform, and its tombstone finds the document. */
+    @Test
+    void rowsOfAKeyOfTwoColumnsAreIndexedAndDeleted() throws Exception {
+        key = KEY_OF_TWO;
+        Map<String, Long> fates = Map.of("Indexed", 3L, "Updated", 1L, "Deleted", 1L);
+        String[] settings = {"transforms", "row", "transforms.row.delete.tombstone.handling.mode", "tombstone"};
+        assertEquals(Map.of("a\\:b:1", json(1, ""), "a\\:b:2", json(2, "")), documentsAfter(fates, settings));
     }
 
     /** Rewritten deletes are documents that say so, with what the event was. */

@@ -5,9 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.sluice.connect.offset.Origin;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.util.Map;
 import org.apache.kafka.connect.data.Schema;
-import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.sink.SinkRecord;
 
 /** Document ids as they stand between the quotes of a JSON string. */
@@ -35,19 +33,29 @@ final class DocumentIds {
         return json.toString();
     }
 
-    /** The record's key as text: all that is no struct, map or list. */
-    static byte[] ofKey(SinkRecord record) throws MalformedRecordException {
-        return quotable(record.keySchema(), record.key(), "record key", "_id");
+    /** The record's key as text: a single value, or its fields. */
+    static byte[] ofKey(SinkRecord record, KeyFields fields) throws MalformedRecordException {
+        return ofKey(record, fields, "_id");
     }
 
-    /** Likewise for a routing; {@code where} says in a refusal where it comes from. */
+    /** Likewise for a routing. */
+    static byte[] ofRoutingKey(SinkRecord record, KeyFields fields) throws MalformedRecordException {
+        return ofKey(record, fields, "routing");
+    }
+
+    private static byte[] ofKey(SinkRecord record, KeyFields fields, String what) throws MalformedRecordException {
+        byte[] text = KeyFields.areIn(record.key())
+                ? fields.text(record.key()).getBytes(UTF_8)
+                : textOf(record.keySchema(), record.key(), "record key", what);
+        return quotable(text, "record key", what);
+    }
+
+    /** A single value as a routing; {@code where} says in a refusal where it comes from. */
     static byte[] ofRouting(Schema schema, Object value, String where) throws MalformedRecordException {
-        return quotable(schema, value, where, "routing");
+        return quotable(textOf(schema, value, where, "routing"), where, "routing");
     }
 
-    private static byte[] quotable(Schema schema, Object value, String where, String what)
-            throws MalformedRecordException {
-        byte[] text = textOf(schema, value, where, what);
+    private static byte[] quotable(byte[] text, String where, String what) throws MalformedRecordException {
         if (text.length == 0 || text.length > LONGEST_ID_BYTES) {
             throw new MalformedRecordException(where + ": got " + text.length + " bytes, expected 1 to "
                     + LONGEST_ID_BYTES + " (it becomes the document's " + what + ")");
@@ -68,16 +76,8 @@ final class DocumentIds {
         } catch (UnwritableException | RuntimeException none) {
             throw new MalformedRecordException(
                     where + ": got " + (key == null ? "none" : UnwritableException.typeOf(key))
-                            + ", expected bytes, a string or a number (it becomes the document's " + what + ")"
-                            + remedy(key, where));
+                            + ", expected bytes, a string or a number (it becomes the document's " + what + ")");
         }
-    }
-
-    private static String remedy(Object key, String where) {
-        boolean hasParts = key instanceof Struct || key instanceof Map;
-        return hasParts && where.equals("record key")
-                ? "; take one of its fields with the transform ExtractField$Key, or set key.ignore=true"
-                : "";
     }
 
     private static boolean isPlain(byte[] id) {

@@ -21,12 +21,12 @@ interface Routing {
     byte[] of(SinkRecord record, byte[] json) throws MalformedRecordException;
 
     /** By the setting: {@code key}, {@code header:NAME}, a JSON pointer, or nothing. */
-    static Routing by(String setting) {
+    static Routing by(String setting, KeyFields keyFields) {
         if (setting.isEmpty()) {
             return (record, json) -> DocumentIds.NOTHING;
         }
         if (setting.equals("key")) {
-            return (record, json) -> DocumentIds.ofRouting(record.keySchema(), record.key(), "record key");
+            return (record, json) -> DocumentIds.ofRoutingKey(record, keyFields);
         }
         if (setting.startsWith("/")) {
             return new ByPointer(JsonPointer.compile(setting));

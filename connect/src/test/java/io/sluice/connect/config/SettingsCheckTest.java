@@ -537,6 +537,10 @@ class SettingsCheckTest {
                     : new String[] {each[3], each[4]};
             assertEquals(List.of(), refusals(new String[] {each[0], each[1]}, more));
         }
+        assertEquals(
+                List.of("key.fields: got shop,id, expected key.ignore=false with it: alone it has no effect"),
+                refusals("key.fields", "shop,id", "key.ignore", "true"));
+        assertEquals(List.of(), refusals("key.fields", "shop,id"));
         String[] time = {"data.stream.timestamp.field", "at"};
         assertEquals(
                 List.of("data.stream.timestamp.field: got at, expected data.stream.dataset or a data stream in"

@@ -7,9 +7,12 @@ import io.debezium.data.VariableScaleDecimal;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.connect.data.Date;
@@ -64,20 +67,109 @@ class KeysAndHeadersTest {
         }
     }
 
+    /** As {@code ExtractField$Key} makes them. */
     @Test
-    void aStructIsNoIdAndTheRefusalSaysWhatToDo() {
-        String remedy = ", expected bytes, a string or a number (it becomes the document's _id); take one of its fields"
-                + " with the transform ExtractField$Key, or set key.ignore=true";
-        Encoding encoding = new Encoding();
+    void aKeyOfOneFieldMakesTheIdOfItsValue() throws Exception {
+        assertEquals("1009", idOf(ID, new Struct(ID).put("id", 1009L)));
+        Schema text = SchemaBuilder.struct().field("id", Schema.STRING_SCHEMA).build();
+        assertEquals("a:b", idOf(text, new Struct(text).put("id", "a:b")));
+    }
+
+    @Test
+    void fieldsOfAKeyAreJoinedInTheOrderOfTheSchema() throws Exception {
+        Schema key = SchemaBuilder.struct()
+                .name("shop.public.lines.Key")
+                .field("shop", Schema.INT32_SCHEMA)
+                .field("day", Date.SCHEMA)
+                .field("code", Schema.BYTES_SCHEMA)
+                .field("price", VariableScaleDecimal.schema())
+                .build();
+        Struct given = new Struct(key)
+                .put("price", VariableScaleDecimal.fromLogical(VariableScaleDecimal.schema(), new BigDecimal("1.50")))
+                .put("code", new byte[] {0, -1, 16})
+                .put("day", DATE)
+                .put("shop", 7);
+        assertEquals("7:2026-11-26:AP8Q:1.50", idOf(key, given));
+    }
+
+    /** Among them pairs that only a separator in a value tells apart: a:b and c, a and b:c. */
+    @Test
+    void keysThatDifferMakeIdsThatDiffer() throws Exception {
+        Schema key = SchemaBuilder.struct()
+                .field("one", Schema.STRING_SCHEMA)
+                .field("two", Schema.STRING_SCHEMA)
+                .build();
+        List<String> values = List.of("", "a", ":", "\\", "a:b", "b:a", "\\:", ":\\", "a\\", "\\\\", "::", "a:");
+        Set<String> ids = new HashSet<>();
+        for (String one : values) {
+            for (String two : values) {
+                ids.add(idOf(key, new Struct(key).put("one", one).put("two", two)));
+            }
+        }
+        assertEquals(values.size() * values.size(), ids.size());
+    }
+
+    @Test
+    void keyFieldsAreTakenInTheOrderGiven() throws Exception {
+        Encoding encoding = new Encoding("key.fields", "shop, id", "routing", "key");
+        String action = "{\"index\":{\"_id\":\"a\\\\:b:1009\",\"routing\":\"a\\\\:b:1009\","
+                + "\"version_type\":\"external\",\"version\":41}}";
+        Schema key = SchemaBuilder.struct()
+                .field("id", Schema.INT64_SCHEMA)
+                .field("shop", Schema.STRING_SCHEMA)
+                .field("more", Schema.INT64_SCHEMA)
+                .build();
+        Struct struct = new Struct(key).put("id", 1009L).put("shop", "a:b").put("more", 1L);
+        assertEquals(action, encoding.action(Encoding.key(key, struct)));
+        assertEquals(action, encoding.action(Encoding.key(null, Map.of("id", 1009, "shop", "a:b", "more", 1))));
         assertEquals(
-                "record key: got a Struct" + remedy,
+                "record key: got no field shop, expected one (key.fields)",
                 encoding.refusal(Encoding.key(ID, new Struct(ID).put("id", 1009L))));
         assertEquals(
-                "record key: got a LinkedHashMap" + remedy,
+                "record key: got no field shop, expected one (key.fields)",
+                encoding.refusal(Encoding.key(null, Map.of("id", 1009))));
+    }
+
+    @Test
+    void aKeyThatMakesNoIdIsRefusedWithWhatToDo() {
+        Encoding encoding = new Encoding();
+        assertEquals(
+                "record key: got a LinkedHashMap, expected bytes, a string, a number or a struct; name its fields in"
+                        + " key.fields, or set key.ignore=true",
                 encoding.refusal(Encoding.key(null, new LinkedHashMap<>(Map.of("id", 1009)))));
         assertEquals(
                 "record key: got none, expected bytes, a string or a number (it becomes the document's _id)",
                 encoding.refusal(Encoding.key(null, null)));
+        assertEquals(
+                "record key: got an ArrayList, expected bytes, a string or a number (it becomes the document's _id)",
+                encoding.refusal(Encoding.key(null, new ArrayList<>(List.of(1)))));
+    }
+
+    /** The field is named, its value is not quoted. */
+    @Test
+    void aFieldOfAKeyThatMakesNoPartOfAnIdIsNamed() {
+        Schema key = SchemaBuilder.struct()
+                .field("id", Schema.INT64_SCHEMA)
+                .field("floor", Schema.OPTIONAL_INT64_SCHEMA)
+                .field(
+                        "inner",
+                        SchemaBuilder.type(Schema.Type.STRUCT).optional().build())
+                .build();
+        Encoding encoding = new Encoding();
+        assertEquals(
+                "record key at /floor: got null, expected a value (it becomes part of an _id)",
+                encoding.refusal(Encoding.key(key, new Struct(key).put("id", 1009L))));
+        Struct nested = new Struct(key)
+                .put("id", 1009L)
+                .put("floor", 1L)
+                .put("inner", new Struct(key.field("inner").schema()));
+        assertEquals(
+                "record key at /inner: got a Struct, expected bytes, a string or a number (it becomes part of an _id)",
+                encoding.refusal(Encoding.key(key, nested)));
+        Schema none = SchemaBuilder.struct().build();
+        assertEquals(
+                "record key: got 0 bytes, expected 1 to 512 (it becomes the document's _id)",
+                encoding.refusal(Encoding.key(none, new Struct(none))));
     }
 
     @Test
