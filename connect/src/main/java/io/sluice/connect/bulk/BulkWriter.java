@@ -183,7 +183,7 @@ public final class BulkWriter implements BulkClient.Listener {
         }
         if (answer.isMuddled()) {
             metrics.itemsToSendAgain(steps.remaining().size());
-            keepOnly(bulk, steps);
+            queue.keepOnly(bulk, steps.remaining(), steps.ended());
             // Nothing of it is stored. What is alone, or among its like, is told from the others.
             halve(bulk);
             return;
