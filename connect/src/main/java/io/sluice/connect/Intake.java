@@ -69,6 +69,7 @@ final class Intake {
             if (operation != null) {
                 operations.add(operation);
                 delivery.setTarget(operation.index());
+                delivery.written(operation.lines() > 1 ? operation.line(1).length : 0);
                 delivery.hold(operation.heldBytes() + OBJECTS_BYTES);
                 entering.add(delivery);
             }

@@ -103,6 +103,14 @@ class IntakeTest {
         assertFalse(backlog.isFull());
     }
 
+    /** Of a map, the JSON made of it counts as acknowledged. */
+    @Test
+    void theJsonOfAMapCountsAsAcknowledged() {
+        take(1 << 20, List.of(new SinkRecord("books", 0, null, "k", null, Map.of("a", 1), 0)));
+        requests.get(0).succeed();
+        assertEquals((long) "{\"a\":1}".length(), metrics.snapshot().get("BytesAcknowledged"));
+    }
+
     /** A record without a value is a delete, is let go, or ends the task, as the settings say. */
     @Test
     void recordsWithoutAValueAreWhatTheSettingsSay() {

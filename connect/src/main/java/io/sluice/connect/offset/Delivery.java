@@ -13,7 +13,7 @@ public final class Delivery {
     private final int place;
     private final long readAtNanos;
     private final long intendedSendTimeMicros;
-    private final int sourceBytes;
+    private int sourceBytes;
     private String target = "";
     private long heldBytes;
     private Fate fate;
@@ -69,9 +69,14 @@ public final class Delivery {
         return intendedSendTimeMicros;
     }
 
-    /** Size of the record's value as it was read. */
+    /** Size of the record's value as it was read; of a struct or map, of the JSON made of it. */
     public long sourceBytes() {
         return sourceBytes;
+    }
+
+    /** Notes the bytes of the JSON that was made of a value without bytes of its own: a struct or a map. */
+    public void written(int bytes) {
+        sourceBytes = sourceBytes == 0 ? bytes : sourceBytes;
     }
 
     /** Notes where the record goes. */
