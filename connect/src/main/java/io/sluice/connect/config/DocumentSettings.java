@@ -18,6 +18,7 @@ public final class DocumentSettings {
     private static final String DATA_STREAM_TIMESTAMP_FIELD = "data.stream.timestamp.field";
     private static final String TEMPORAL_FORMAT = "temporal.format";
     private static final String DECIMAL_FORMAT = "decimal.format";
+    private static final String UNAVAILABLE_VALUE_PLACEHOLDER = "unavailable.value.placeholder";
     private static final String AGE_HEADER = "age.header";
 
     private enum TemporalFormat {
@@ -70,6 +71,11 @@ public final class DocumentSettings {
         settings.choice(DECIMAL_FORMAT, "Format of decimals", DecimalFormat.class, "numeric")
                 .means("Decimals in structs and maps: numeric writes a number with all its digits, string the same "
                         + "in quotes.");
+        settings.text(UNAVAILABLE_VALUE_PLACEHOLDER, "Placeholder of unavailable values")
+                .byDefault("__debezium_unavailable_value")
+                .means("With write.method=upsert, fields of a struct or map with this value are left out, so that the "
+                        + "stored value is kept: Debezium sends it for a column that the database left out of its log "
+                        + "as unchanged. As at the source.");
         settings.text(AGE_HEADER, "Age header")
                 .byDefault("sluice.intended-send-time-us")
                 .means("Header with the time a record was due (8 bytes big-endian, microseconds since the "
@@ -137,6 +143,11 @@ public final class DocumentSettings {
 
     public boolean decimalsAsText() {
         return DecimalFormat.STRING.name().equalsIgnoreCase(values.getString(DECIMAL_FORMAT));
+    }
+
+    /** What stands for a value that an event lacks. */
+    public String unavailableValuePlaceholder() {
+        return values.getString(UNAVAILABLE_VALUE_PLACEHOLDER);
     }
 
     /**

@@ -46,6 +46,7 @@ public final class RecordEncoder {
     private final List<String> timestampFields;
     private final boolean parsesAll;
     private final Documents documents;
+    private final Documents documentsOfUpserts;
     private final LineBuffer line = new LineBuffer();
     private final RecentlyUsed<String, Topic> topics;
 
@@ -74,6 +75,7 @@ public final class RecordEncoder {
         this.routing = Routing.by(config.documents().routing(), keyFields);
         ValueWriter values = new ValueWriter(config.documents());
         this.documents = new Documents(values);
+        this.documentsOfUpserts = new Documents(ValueWriter.ofUpserts(config.documents()));
         this.metadata = new RecordFields(config.documents(), values);
         this.timestampFields = config.documents().timestampFields();
         this.parsesAll = config.writing().invalidDropped();
@@ -97,7 +99,10 @@ public final class RecordEncoder {
 
     /** Parsed only if members are put into it, or around it: those would change what a wrong document means. */
     private byte[] document(Kind kind, Topic topic, SinkRecord record) throws MalformedRecordException {
-        boolean isPutTogether = kind == Kind.UPDATE || topic.target().isDataStream() || !metadata.areNone();
+        if (kind == Kind.UPDATE) {
+            return documentsOfUpserts.checked(record);
+        }
+        boolean isPutTogether = topic.target().isDataStream() || !metadata.areNone();
         return isPutTogether || parsesAll ? documents.checked(record) : documents.unparsed(record);
     }
 

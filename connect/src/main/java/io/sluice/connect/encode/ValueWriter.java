@@ -43,6 +43,8 @@ final class ValueWriter {
 
     private final PlainValues plain;
     private final JsonOutput output;
+    /** What is left out of the outermost object, {@code null}: nothing is. */
+    private final UnavailableValue leftOut;
 
     /** The containers around the current value. */
     private Object[] open = new Object[16];
@@ -53,12 +55,27 @@ final class ValueWriter {
     private JsonGenerator json;
 
     ValueWriter(DocumentSettings settings) {
-        this(new PlainValues(settings.epochs(), settings.decimalsAsText()), MOST_BYTES);
+        this(plainValues(settings), MOST_BYTES, null);
     }
 
     ValueWriter(PlainValues plain, long mostBytes) {
+        this(plain, mostBytes, null);
+    }
+
+    private ValueWriter(PlainValues plain, long mostBytes, UnavailableValue leftOut) {
         this.plain = plain;
         this.output = new JsonOutput(mostBytes);
+        this.leftOut = leftOut;
+    }
+
+    /** Leaves out the columns whose values an event lacks: an upsert then keeps those that are stored. */
+    static ValueWriter ofUpserts(DocumentSettings settings) {
+        return new ValueWriter(
+                plainValues(settings), MOST_BYTES, new UnavailableValue(settings.unavailableValuePlaceholder()));
+    }
+
+    private static PlainValues plainValues(DocumentSettings settings) {
+        return new PlainValues(settings.epochs(), settings.decimalsAsText());
     }
 
     /**
@@ -221,10 +238,17 @@ final class ValueWriter {
         List<Field> fields = struct.schema().fields();
         for (int i = 0; i < fields.size(); i++) {
             Field field = fields.get(i);
-            json.writeFieldName(field.name());
-            write(field.schema(), struct.get(field));
+            Object value = struct.get(field);
+            if (!isLeftOut(value)) {
+                json.writeFieldName(field.name());
+                write(field.schema(), value);
+            }
         }
         json.writeEndObject();
+    }
+
+    private boolean isLeftOut(Object value) {
+        return leftOut != null && depth == 1 && leftOut.is(value);
     }
 
     private void map(Schema schema, Map<?, ?> map) throws IOException, UnwritableException {
@@ -237,8 +261,10 @@ final class ValueWriter {
             String name = nameOf(keys, entry.getKey());
             isAtName = false;
             isDistinct &= name == entry.getKey();
-            json.writeFieldName(name);
-            write(values, entry.getValue());
+            if (!isLeftOut(entry.getValue())) {
+                json.writeFieldName(name);
+                write(values, entry.getValue());
+            }
         }
         json.writeEndObject();
         if (!isDistinct) {
