@@ -1,4 +1,4 @@
-"""What connect/README.md and docs/sink-asks.md say is tested: each test they name exists, and so does each page."""
+"""What the pages about the sink say is tested: each test that they name exists, and so does each page."""
 
 import re
 from pathlib import Path
@@ -7,10 +7,12 @@ ROOT = Path(__file__).resolve().parents[2]
 CONNECT = ROOT / "connect"
 README = (CONNECT / "README.md").read_text(encoding="utf-8")
 ASKS = (ROOT / "docs/sink-asks.md").read_text(encoding="utf-8")
+DESIGN = (ROOT / "docs/sink-ddd-61.md").read_text(encoding="utf-8")
 PAGES = [
     "connect/README.md",
     "docs/remote.md",
     "docs/sink-asks.md",
+    "docs/sink-ddd-61.md",
     "docs/sink-metrics.md",
     "docs/sink-migration.md",
     "docs/sink-performance.md",
@@ -29,6 +31,12 @@ def asked_rows() -> list[str]:
     """What stands beside each thing that users asked for."""
     rows = [line for line in ASKS.splitlines() if line.startswith("| ")]
     return [row.strip("| ").split(" | ", 1)[1] for row in rows[2:]]
+
+
+def design_rows() -> list[list[str]]:
+    """The cells of each line of Debezium's design: section, what it asks for, verdict, reason."""
+    rows = [line.strip("| ").split(" | ") for line in DESIGN.splitlines() if line.startswith("| ")]
+    return [row for row in rows if row[0] not in {"§", "---"}]
 
 
 def anchors(page: Path) -> set[str]:
@@ -60,6 +68,18 @@ def test_every_test_that_the_sinks_readme_names_exists() -> None:
 def test_every_ask_has_a_test_or_a_reason() -> None:
     """Beside each thing that users asked for stands a test, or that it is not offered."""
     assert [row for row in asked_rows() if not TEST_NAME.search(row) and "not offered" not in row] == []
+
+
+def test_every_line_of_debeziums_design_has_a_verdict_and_a_reason() -> None:
+    """Ahead, equal, behind or declined, and why; what is ahead has a test or a page that shows it."""
+    rows = design_rows()
+    verdicts = {"ahead", "equal", "behind", "declined"}
+
+    assert len(rows) > 100
+    assert [row for row in rows if len(row) != 4 or row[2] not in verdicts or not row[3]] == []
+    shown = [row for row in rows if TEST_NAME.search(row[3]) or "](" in row[3]]
+    assert [row for row in rows if row[2] == "ahead" and row not in shown] == []
+    assert sorted({name for row in rows for name in TEST_NAME.findall(row[3])} - java_tests()) == []
 
 
 def test_the_sinks_pages_link_to_what_exists() -> None:

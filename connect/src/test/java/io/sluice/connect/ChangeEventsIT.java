@@ -11,6 +11,7 @@ import java.math.BigDecimal;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.connect.data.Decimal;
 import org.apache.kafka.connect.data.Schema;
@@ -58,6 +59,7 @@ class ChangeEventsIT {
     private final JsonConverter keys = new JsonConverter();
     private final JsonConverter values = new JsonConverter();
     private Schema key = KEY;
+    private long lsnStep;
     private long offset;
 
     ChangeEventsIT() {
@@ -75,8 +77,8 @@ class ChangeEventsIT {
                 .put("attributes", "{\"pages\":\n[432]}");
     }
 
-    private static Struct source() {
-        return new Struct(SOURCE).put("lsn", 1_009L);
+    private Struct source() {
+        return new Struct(SOURCE).put("lsn", 1_009 + lsnStep * offset);
     }
 
     private SinkRecord record(long id, Struct event) {
@@ -146,6 +148,28 @@ class ChangeEventsIT {
         Map<String, Long> fates = Map.of("Indexed", 3L, "Updated", 1L, "Deleted", 1L);
         String[] settings = {"transforms", "row", "transforms.row.delete.tombstone.handling.mode", "tombstone"};
         assertEquals(Map.of("a\\:b:1", json(1, ""), "a\\:b:2", json(2, "")), documentsAfter(fates, settings));
+    }
+
+    /** Of deletes, too: the transform gives its tombstones the header. Events that come in the wrong order are stale. */
+    @Test
+    void thePlaceInTheDatabasesLogIsTheVersion() throws Exception {
+        String[] settings = {
+            "transforms.row.delete.tombstone.handling.mode",
+            "tombstone",
+            "transforms.row.add.headers",
+            "source.lsn",
+            "external.version.header",
+            "__source_lsn"
+        };
+        lsnStep = 100;
+        assertEquals(
+                Map.of("1", json(1, ""), "2", json(2, "")),
+                documentsAfter(Map.of("Indexed", 3L, "Updated", 1L, "Deleted", 1L), settings));
+        offset = 0;
+        lsnStep = -100;
+        assertEquals(
+                Set.of("1", "2", "3"),
+                documentsAfter(Map.of("Indexed", 3L, "Stale", 2L), settings).keySet());
     }
 
     /** Rewritten deletes are documents that say so, with what the event was. */
