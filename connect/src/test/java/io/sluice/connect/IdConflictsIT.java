@@ -32,7 +32,7 @@ class IdConflictsIT {
     /** Answers a question in its own way, or returns {@code null}. */
     private volatile Answers answers = number -> null;
 
-    private volatile PlayedElasticsearch.Reply indexReply = new PlayedElasticsearch.Reply(200, "{}");
+    private volatile Answers indexAnswers = number -> new PlayedElasticsearch.Reply(200, "{}");
     private LocalServer server;
 
     interface Answers {
@@ -62,8 +62,7 @@ class IdConflictsIT {
             return store.bulk(path.split("/")[1], body, item -> true);
         }
         if (!path.equals("/_mget")) {
-            indexQuestions.incrementAndGet();
-            return indexReply;
+            return indexAnswers.to(indexQuestions.getAndIncrement());
         }
         mostAsked = Math.max(mostAsked, body.split("\"_id\"").length - 1);
         PlayedElasticsearch.Reply own = answers.to(questions.getAndIncrement());
@@ -133,7 +132,7 @@ class IdConflictsIT {
         for (int denied = 0; denied < 2; denied++) {
             boolean isReadDenied = denied == 0;
             answers = number -> isReadDenied ? error(403, "security_exception") : null;
-            indexReply = error(403, "security_exception");
+            indexAnswers = number -> error(403, "security_exception");
             try (CapturedLog log = new CapturedLog();
                     TaskHarness harness = harness("index.name", "i" + denied)) {
                 putAgain(harness, "first", COUNT);
@@ -166,6 +165,31 @@ class IdConflictsIT {
             putAgain(harness, "first", COUNT);
             putAgain(harness, "second", COUNT);
             assertEquals(Map.of("Indexed", 97L, "AlreadyThere", 97L, "DeadLettered", 97L), harness.fates());
+        }
+    }
+
+    /** A server that waited for too long, and what is no answer, say nothing of the documents or of their index. */
+    @Test
+    void whatIsNoAnswerIsNoVerdict() {
+        String changing = "{\"books\":{\"settings\":{\"index\":{\"default_pipeline\":\"p\"}}}}";
+        for (String noAnswer : new String[] {"<html>", "", "{\"books\":{", "[]"}) {
+            indexAnswers = number -> new PlayedElasticsearch.Reply(200, number == 0 ? noAnswer : changing);
+            assertFateOfAnothers("AlreadyThere");
+        }
+        indexAnswers = number -> number == 0 ? error(408, "x") : new PlayedElasticsearch.Reply(200, "{}");
+        assertFateOfAnothers("DeadLettered");
+        answers = number -> number == 0 ? error(408, "x") : null;
+        assertFateOfAnothers("DeadLettered");
+    }
+
+    private void assertFateOfAnothers(String fate) {
+        store.removeAll();
+        questions.set(0);
+        indexQuestions.set(0);
+        try (TaskHarness harness = harness()) {
+            putAgain(harness, "first", COUNT);
+            putAgain(harness, "second", COUNT);
+            assertEquals(Map.of("Indexed", 97L, fate, 97L), harness.fates());
         }
     }
 

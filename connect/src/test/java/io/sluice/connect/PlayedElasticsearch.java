@@ -254,6 +254,10 @@ final class PlayedElasticsearch {
         indices.values().forEach(documents -> documents.values().removeIf(document -> document.source == null));
     }
 
+    void removeAll() {
+        indices.clear();
+    }
+
     /** What is stored in one index, by id. */
     Map<String, Document> documents(String index) {
         Map<String, Document> documents = new TreeMap<>(indices.getOrDefault(index, Map.of()));

@@ -13,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 
 /** What is asked because of one answer, question after question, until the outcome of each of its items is known. */
 final class ConflictInquiry {
@@ -21,7 +22,10 @@ final class ConflictInquiry {
 
     private static final long MOST_ASKED_BYTES = 1 << 20;
 
-    private static final int BUSY = 429;
+    private static final int SERVER_ERROR = 500;
+    /** A request that did not come in time, and too many of them. */
+    private static final Set<Integer> PASSING = Set.of(408, 429);
+
     private static final int UNAUTHORIZED = 401;
     private static final int FORBIDDEN = 403;
 
@@ -121,7 +125,7 @@ final class ConflictInquiry {
     private abstract class Heard implements ClusterClient.Listener {
         @Override
         public final Runnable read(Answer heard) throws IOException {
-            if (heard.status() == BUSY || heard.status() >= 500) {
+            if (heard.status() >= SERVER_ERROR || PASSING.contains(heard.status())) {
                 ItemError error = BulkAnswer.readError(heard.content());
                 return () -> {
                     bulk.setHost(heard.node());
@@ -177,7 +181,10 @@ final class ConflictInquiry {
         }
 
         @Override
-        Runnable understood(Answer heard) {
+        Runnable understood(Answer heard) throws IOException {
+            if (heard.isSuccess() && !heard.isObject()) {
+                throw new IOException("the answer about an index is no JSON object");
+            }
             IndexTraits traits = IndexTraits.of(heard);
             return () -> check.note(index, traits);
         }

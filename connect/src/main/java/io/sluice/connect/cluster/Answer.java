@@ -48,6 +48,16 @@ public record Answer(String node, int status, byte[] body, boolean isPacked) {
         }
     }
 
+    /** Whether the body is one JSON object and nothing else. */
+    public boolean isObject() {
+        try (JsonParser parser = JSON.createParser(content())) {
+            boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
+            return isObject && parser.skipChildren().nextToken() == null;
+        } catch (IOException notJson) {
+            return false;
+        }
+    }
+
     /** Each scalar of the body by its JSON pointer, in order; a body that is no JSON says nothing. */
     public Map<String, String> scalars() {
         Map<String, String> scalars = new LinkedHashMap<>();
