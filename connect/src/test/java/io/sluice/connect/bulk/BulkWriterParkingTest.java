@@ -26,6 +26,38 @@ class BulkWriterParkingTest extends WriterWorld {
         return operation(key, value);
     }
 
+    /** A delete waits for the operations on its document, not for those on a document of the same id elsewhere. */
+    @Test
+    void aDeleteDoesNotWaitForAParkedTarget() {
+        BulkWriter writer = severalTargets(1);
+        add(writer, operation(sick, "a", "{}"));
+        client.answer(0, GONE);
+        add(writer, operation(well, "a", null));
+        client.succeed(1);
+        assertEquals(Set.of(1L), book.completed.keySet());
+    }
+
+    /** A slot that parked operations and a delete share keeps no delete waiting, either. */
+    @Test
+    void deletesWaitForNoneOfManyParkedOperations() {
+        BulkWriter writer = severalTargets(1_000);
+        for (int i = 0; i < 20_000; i++) {
+            add(writer, operation(sick, "sick" + i, "{}"));
+        }
+        while (client.sent.size() > client.answered) {
+            client.refuse(client.answered, 404, "index_not_found_exception");
+        }
+        for (int i = 0; i < 1_000; i++) {
+            add(writer, operation(well, "well" + i, null));
+        }
+        timers.advance(5);
+        long sent = client.sent.stream()
+                .filter(bulk -> bulk.index().equals("well"))
+                .mapToLong(Bulk::size)
+                .sum();
+        assertEquals(1_000, sent);
+    }
+
     /** Two requests that were not full are answered after one of them showed that the target is served. */
     @Test
     void aProbeMayBeAnsweredAfterTheTargetIsServedAgain() {
