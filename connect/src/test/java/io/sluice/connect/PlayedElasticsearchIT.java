@@ -39,9 +39,9 @@ class PlayedElasticsearchIT {
     private static final Pattern CURRENT_VERSION = Pattern.compile("current version \\[\\d+]");
 
     /** The sink takes no difference between these, and versions of Elasticsearch differ in them. */
-    private static final Pattern UNREADABLE =
-            Pattern.compile("(mapper_parsing|document_parsing|(x_content_|json_)?(parse|e_o_f)|parsing"
-                    + "|illegal_argument|not_x_content|input_coercion|stream_read|class_cast)_exception");
+    private static final Pattern UNREADABLE = Pattern.compile(
+            "(mapper_parsing|document_parsing|(x_content_|json_)?(parse|e_o_f)|parsing"
+                    + "|illegal_argument|not_x_content|input_coercion|stream_read|unexpected_end_of_input|class_cast)_exception");
 
     /** Bulk requests that are sent one after the other to an index that is not there. */
     private record Case(String name, String... bodies) {

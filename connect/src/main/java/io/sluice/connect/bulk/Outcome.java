@@ -55,7 +55,7 @@ sealed interface Outcome {
     /** How Elasticsearch 7 to 9 and OpenSearch say that they cannot read a request because of what stands in it. */
     Pattern ABOUT_CONTENT =
             Pattern.compile("action_request_validation_exception|.*pars(?:e|ing)_exception|json_.*|.*_e_o_f_exception"
-                    + "|(?:not_x_content|input_coercion|stream_read|class_cast)_exception");
+                    + "|(?:not_x_content|input_coercion|stream_read|unexpected_end_of_input|class_cast)_exception");
 
     Pattern CURRENT_VERSION = Pattern.compile("current version \\[(\\d{1,18}|[0-8]\\d{18})\\]");
 

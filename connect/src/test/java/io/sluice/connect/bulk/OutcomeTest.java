@@ -126,6 +126,7 @@ class OutcomeTest {
         "not_x_content_exception,true",
         "input_coercion_exception,true",
         "stream_read_exception,true",
+        "unexpected_end_of_input_exception,true",
         "class_cast_exception,true",
         "illegal_argument_exception,false",
         "unknown,false"
