@@ -134,7 +134,7 @@ final class RetryPolicy {
         if (status < SERVER_ERROR) {
             return Step.FAIL;
         }
-        return bulk.size() > 1 ? Step.HALVE : doOthersGetThrough(bulk) ? Step.SUSPECT : Step.FAIL;
+        return bulk.size() > 1 ? Step.HALVE : doOthersGetThrough(bulk) ? ofAlone(bulk) : Step.FAIL;
     }
 
     /** The step for a request without an answer that can be used. */
@@ -164,7 +164,7 @@ final class RetryPolicy {
     private Step ofMisfit(Bulk bulk, boolean isOldest, boolean mayRestart, long nowNanos) {
         long failingForNanos = bulk.failingForNanos(nowNanos);
         if (isOver(failingForNanos)) {
-            return Step.FAIL;
+            return doOthersGoOn(bulk, nowNanos) ? Step.PARK : Step.FAIL;
         }
         boolean isTrial = isOldest && failingForNanos >= (mayRestart ? LONGEST_RESTART_NANOS : TRIAL_AFTER_NANOS);
         if (bulk.countFailure() < FAILURES_BEFORE_HALVING || !doOthersGetThrough(bulk) && !isTrial) {
@@ -175,7 +175,18 @@ final class RetryPolicy {
         }
         boolean isLong = failingForNanos >= SUSPECTED_AFTER_NANOS || isOver(2 * failingForNanos);
         boolean isSuspect = isLong && doOthersGetThrough(bulk) && bulk.failures() > settings.maxRetries();
-        return isSuspect ? Step.SUSPECT : Step.REPEAT;
+        return isSuspect ? ofAlone(bulk) : Step.REPEAT;
+    }
+
+    /** A document that fails alone while others get through: if these are for other targets, its target may be at fault. */
+    private Step ofAlone(Bulk bulk) {
+        return progress.isStoredSince(bulk.index(), bulk.refusedAtNanos()) ? Step.SUSPECT : Step.PARK;
+    }
+
+    /** Whether what is for other targets is stored all the while, so that this one is at fault rather than the cluster. */
+    private boolean doOthersGoOn(Bulk bulk, long nowNanos) {
+        long sinceStoredNanos = nowNanos - progress.lastStoredAtNanos(bulk.refusedAtNanos());
+        return doOthersGetThrough(bulk) && sinceStoredNanos < SUSPECTED_AFTER_NANOS;
     }
 
     private boolean doOthersGetThrough(Bulk bulk) {

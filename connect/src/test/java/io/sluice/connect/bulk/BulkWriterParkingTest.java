@@ -2,9 +2,11 @@ package io.sluice.connect.bulk;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.encode.RecordEncoder;
+import java.net.SocketTimeoutException;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -100,5 +102,51 @@ class BulkWriterParkingTest extends WriterWorld {
         client.answer(1, GONE);
         assertEquals("", attribute("ParkedTargets"));
         assertEquals(Set.of(), book.parked);
+    }
+
+    /** A document alone whose target never answers is not at fault while nothing else of its target gets through. */
+    @Test
+    void aDocumentOfATargetThatNeverAnswersIsNotSuspected() {
+        BulkWriter writer = severalTargets(1);
+        add(writer, operation(sick, "a", "{}"));
+        for (int second = 0; second < 300; second++) {
+            while (client.sent.size() > client.answered) {
+                int request = client.answered;
+                if (client.sent.get(request).index().equals("sick")) {
+                    client.fail(request, new SocketTimeoutException("30,000 ms"));
+                } else {
+                    client.succeed(request);
+                }
+            }
+            timers.advance(1_000);
+            add(writer, operation(well, "w" + second, "{}"));
+        }
+        assertEquals(List.of(), book.suspected);
+        assertNull(book.failure);
+        assertTrue(book.parked.contains("sick"));
+    }
+
+    /** A request that is never answered, for a target whose primary shard is missing perhaps, ends no work of others. */
+    @Test
+    void aTargetThatNeverAnswersIsParkedAfterRetryTimeout() {
+        BulkWriter writer = severalTargets(7);
+        for (int i = 0; i < 7; i++) {
+            add(writer, operation(sick, "a" + i, "{}"));
+        }
+        for (int second = 0; second < 150; second++) {
+            add(writer, operation(well, "w" + second, "{}"));
+            timers.advance(1_000);
+            while (client.sent.size() > client.answered) {
+                int request = client.answered;
+                if (client.sent.get(request).index().equals("sick")) {
+                    client.fail(request, new SocketTimeoutException("30,000 ms"));
+                } else {
+                    client.succeed(request);
+                }
+            }
+        }
+        assertNull(book.failure);
+        assertEquals(List.of(), book.suspected);
+        assertTrue(book.parked.contains("sick"));
     }
 }
