@@ -88,7 +88,8 @@ final class Settlement implements Results {
             rejected(delivery, status, error);
             return;
         }
-        failed(new ConnectException(delivery.origin() + ": status " + status + " " + error.type()
+        String reason = error.isAboutAccess() ? ": " + error.reason() : "";
+        failed(new ConnectException(delivery.origin() + ": status " + status + " " + error.type() + reason
                 + " each time, while other documents for " + delivery.target() + " are stored; with "
                 + "behavior.on.malformed.documents=report and a dead-letter queue the document would go there"));
     }

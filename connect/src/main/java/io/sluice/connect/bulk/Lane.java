@@ -43,6 +43,7 @@ final class Lane {
     boolean park(Bulk bulk, long nowNanos, Backoff backoff) {
         List<Operation> operations = bulk.operations();
         for (int i = operations.size() - 1; i >= 0; i--) {
+            operations.get(i).forgetAttempts();
             waiting.addFirst(operations.get(i));
             bytes += operations.get(i).bodyBytes();
         }

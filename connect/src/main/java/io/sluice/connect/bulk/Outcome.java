@@ -84,7 +84,9 @@ sealed interface Outcome {
             case 429, 502, 503, 504 -> AGAIN;
             case 403 -> isOfType(error, "cluster_block_exception") ? AGAIN : AGAIN_COUNTED;
             case 401 -> AGAIN_COUNTED;
-            default -> status >= 500 ? AGAIN_COUNTED : REJECTED;
+            // A pipeline's "fail" says 500, and means the document.
+            case 500 -> isOfType(error, "fail_processor_exception") ? REJECTED : AGAIN_COUNTED;
+            default -> status > 500 ? AGAIN_COUNTED : REJECTED;
         };
     }
 
@@ -171,7 +173,7 @@ sealed interface Outcome {
 
     /** Whether it names a user and an action, never a document. */
     static boolean isAboutAccess(ItemError error) {
-        return isOfType(error, "security_exception");
+        return error != null && error.isAboutAccess();
     }
 
     private static boolean isOfType(ItemError error, String type) {

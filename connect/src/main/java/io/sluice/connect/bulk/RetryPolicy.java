@@ -14,7 +14,6 @@ import org.apache.hc.client5.http.ConnectTimeoutException;
  */
 final class RetryPolicy {
     private static final int TOO_LARGE = 413;
-    private static final int UNAUTHORISED = 401;
     private static final int FORBIDDEN = 403;
     private static final int SERVER_ERROR = 500;
     private static final int BAD_GATEWAY = 502;
@@ -59,7 +58,7 @@ final class RetryPolicy {
             return Step.COMPLETE;
         }
         if (outcome instanceof Outcome.AgainCounted) {
-            return ofCounted(operation, status, nowNanos);
+            return ofCounted(operation, nowNanos);
         }
         if (outcome instanceof Outcome.Unserved) {
             return Step.PARK;
@@ -67,13 +66,11 @@ final class RetryPolicy {
         return outcome instanceof Outcome.Again ? Step.REPEAT : Step.REJECT;
     }
 
-    private Step ofCounted(Operation operation, int status, long nowNanos) {
+    private Step ofCounted(Operation operation, long nowNanos) {
         if (operation.countAttempt(nowNanos) <= settings.maxRetries()) {
             return Step.REPEAT;
         }
-        boolean isAboutAccess = status == UNAUTHORISED || status == FORBIDDEN;
-        boolean doNeighboursGetThrough = progress.isStoredSince(operation.index(), operation.failedAtNanos());
-        return doNeighboursGetThrough && !isAboutAccess ? Step.SUSPECT : Step.PARK;
+        return progress.isStoredSince(operation.index(), operation.failedAtNanos()) ? Step.SUSPECT : Step.PARK;
     }
 
     /** The step for items that are to be repeated: a target that fails for long makes way for others. */

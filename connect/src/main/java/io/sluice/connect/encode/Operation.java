@@ -140,6 +140,12 @@ public final class Operation {
         failed = true;
     }
 
+    /** Forgets the failures: something else was at fault. */
+    public void forgetAttempts() {
+        countedAttempts = 0;
+        failed = false;
+    }
+
     /** When the first of the failures was noted. */
     public long failedAtNanos() {
         return failedAtNanos;

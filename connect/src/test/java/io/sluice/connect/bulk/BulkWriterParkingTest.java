@@ -104,6 +104,31 @@ class BulkWriterParkingTest extends WriterWorld {
         assertEquals(Set.of(), book.parked);
     }
 
+    /** A document that alone is forbidden, for a new field perhaps, does not stop its target for ever. */
+    @Test
+    void aDocumentThatAloneIsForbiddenStopsOnlyItself() {
+        BulkWriter writer = severalTargets(2);
+        add(writer, operation(sick, "a", "{}"));
+        add(writer, operation(sick, "b", "{}"));
+        for (int second = 0; second < 30 && book.completed.size() + book.suspected.size() < 32; second++) {
+            add(writer, operation(sick, "c" + second, "{}"));
+            answer();
+            timers.advance(1_000);
+        }
+        assertEquals(List.of("0 403 security_exception"), book.suspected);
+        assertEquals(Set.of(), book.parked);
+    }
+
+    private void answer() {
+        while (client.sent.size() > client.answered) {
+            int request = client.answered;
+            String[] items = client.offsets(request).stream()
+                    .map(offset -> offset.equals("0") ? "403 security_exception" : "201")
+                    .toArray(String[]::new);
+            client.answer(request, items);
+        }
+    }
+
     /** A document alone whose target never answers is not at fault while nothing else of its target gets through. */
     @Test
     void aDocumentOfATargetThatNeverAnswersIsNotSuspected() {
