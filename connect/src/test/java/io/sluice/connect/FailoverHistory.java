@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import javax.net.ssl.SSLContext;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 
 /**
@@ -22,6 +24,7 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  */
 final class FailoverHistory {
     private static final int KEYS = 50;
+    private static final int LONGEST_MS = 6_000;
     private static final String INDEX = TaskHarness.PARTITION.topic();
 
     enum Ids {
@@ -43,26 +46,39 @@ final class FailoverHistory {
 
     private final boolean isLarge;
     private final double wickedness;
+    /** Over TLS, or {@code null}. */
+    private final SelfSigned certificate;
+
+    /** Whether documents of others stand where some of the records belong: these are reported. */
+    private final boolean isBesideOthers;
+
+    /** Whether the cluster gives documents back otherwise than they were sent. */
+    private final boolean isSynthetic;
+
     private final Map<String, String> settings = new TreeMap<>();
     private final PlayedBroker broker = new PlayedBroker();
     private final List<Sent> records = new ArrayList<>();
+    private final Set<Integer> planted = new TreeSet<>();
+    private final Set<Long> reported = new TreeSet<>();
     private final List<String> wrong = new ArrayList<>();
+    private long failovers;
     private int tasks;
 
-    FailoverHistory(long seed) {
-        this(seed, new Dice(seed * 0x9E3779B97F4A7C15L));
+    /** @param certificate what nodes show that speak TLS */
+    FailoverHistory(long seed, SelfSigned certificate) {
+        this(seed, certificate, new Dice(seed * 0x9E3779B97F4A7C15L));
     }
 
-    private FailoverHistory(long seed, Dice dice) {
+    private FailoverHistory(long seed, SelfSigned certificate, Dice dice) {
         this.seed = seed;
         this.dice = dice;
         ids = dice.oneOf(Ids.KEYS, Ids.KEYS, Ids.ORIGINS, Ids.MADE_BY_THE_CLUSTER);
-        isBesideADeadNode = dice.chance(0.4);
-        isLarge = isBesideADeadNode || dice.chance(0.2);
+        isBesideADeadNode = dice.chance(0.2);
+        isLarge = isBesideADeadNode || dice.chance(0.1);
         operationBytes = isBesideADeadNode ? 256 : dice.oneOf(256, 512, 1_024);
         wickedness = isBesideADeadNode ? 0.02 : dice.oneOf(0.1, 0.4, 0.7);
         settings.put("name", "failover-" + seed);
-        settings.put("batch.size", Integer.toString(isLarge ? 2_000 : 1 + dice.nextInt(40)));
+        settings.put("batch.size", Integer.toString(isLarge ? 2_000 : 1 + dice.nextInt(dice.oneOf(4, 40))));
         settings.put("linger.ms", dice.oneOf("0", "1", "5"));
         settings.put("max.in.flight.requests", Integer.toString(isBesideADeadNode ? 1 : 1 + dice.nextInt(5)));
         settings.put("connection.compression", Boolean.toString(dice.chance(0.3)));
@@ -74,23 +90,41 @@ final class FailoverHistory {
         settings.put("retry.backoff.ms", "2");
         settings.put("retry.backoff.max.ms", "20");
         settings.put("flush.timeout.ms", dice.oneOf("0", "100", "2000"));
+        this.certificate = dice.chance(0.2) ? certificate : null;
+        isSynthetic = dice.chance(0.2);
+        isBesideOthers = ids == Ids.ORIGINS && !isSynthetic && dice.chance(0.5);
+        if (this.certificate != null) {
+            String[] trusting = certificate.trusted();
+            for (int i = 0; i < trusting.length; i += 2) {
+                settings.put(trusting[i], trusting[i + 1]);
+            }
+        }
         broker.create(TaskHarness.PARTITION);
     }
 
+    /** How often a request went to another node, or again to the same, because an attempt had failed; at least. */
+    long failovers() {
+        return failovers;
+    }
+
     /** What is stored wrongly, empty if nothing is. */
-    List<String> run(Map<PlayedCluster.Misdeed, Integer> done) throws IOException {
-        try (PlayedCluster cluster =
-                new PlayedCluster(isBesideADeadNode ? 2 : 1 + dice.nextInt(3), dice.fork(), wickedness)) {
+    List<String> run(Map<PlayedCluster.Misdeed, Integer> done) throws Exception {
+        int nodes = isBesideADeadNode ? 2 : 1 + dice.nextInt(3);
+        SSLContext tls = certificate == null ? null : certificate.context();
+        try (PlayedCluster cluster = new PlayedCluster(nodes, dice.fork(), wickedness, tls)) {
             if (isBesideADeadNode) {
                 cluster.nodes().get(1).goDown();
             }
+            if (isSynthetic) {
+                cluster.becomeSynthetic();
+            }
             int lives = isBesideADeadNode ? 5 : 1 + dice.nextInt(3);
             for (int life = 1; life < lives; life++) {
-                produce();
+                produce(cluster);
                 live(cluster, false);
                 judge(cluster, "when task " + tasks + " had ended");
             }
-            produce();
+            produce(cluster);
             live(cluster, true);
             judge(cluster, "in the end");
             judgeAll(cluster);
@@ -99,7 +133,7 @@ final class FailoverHistory {
         return wrong;
     }
 
-    private void produce() {
+    private void produce(PlayedCluster cluster) {
         int count = isLarge ? 1_500 + dice.nextInt(3_000) : dice.nextInt(400);
         for (int i = 0; i < count; i++) {
             int offset = records.size();
@@ -113,6 +147,10 @@ final class FailoverHistory {
             String text = document(offset, actionBytes(id, offset));
             broker.append(TaskHarness.PARTITION, key.getBytes(UTF_8), text.getBytes(UTF_8), new RecordHeaders(), 1);
             records.add(new Sent(id, json(text)));
+            if (isBesideOthers && dice.chance(0.1)) {
+                planted.add(offset);
+                cluster.plant(INDEX, id, other(offset));
+            }
         }
     }
 
@@ -127,9 +165,13 @@ final class FailoverHistory {
     }
 
     private String document(int number, int actionBytes) {
-        String begin = "{\"n\":" + number + ",\"p\":\"";
+        String begin = "{\"a\":[9,1],\"n\":" + number + ",\"p\":\"";
         String end = "\"}";
         return begin + "x".repeat(operationBytes - actionBytes - 2 - begin.length() - end.length()) + end;
+    }
+
+    private static String other(int number) {
+        return "{\"n\":" + number + ",\"p\":\"another's\"}";
     }
 
     private static JsonNode json(String text) {
@@ -150,35 +192,64 @@ final class FailoverHistory {
     private void live(PlayedCluster cluster, boolean isTheLast, PlayedLag lag) throws IOException {
         TaskHarness harness = new TaskHarness(broker, cluster.urls(), settings);
         lag.set(harness::lag);
-        cluster.sleep(isBesideADeadNode ? 300 : dice.nextInt(60));
+        // The last one goes on for longer, since nothing is wrong any more in the end.
+        work(cluster, isBesideADeadNode ? 300 : dice.nextInt(isTheLast ? LONGEST_MS : dice.oneOf(60, 600)));
+        if (!isTheLast && dice.chance(0.3)) {
+            harness.revoke();
+            cluster.sleep(dice.nextInt(20));
+            harness.assignAgain();
+            cluster.sleep(dice.nextInt(60));
+        }
         if (isTheLast) {
             cluster.heal();
             harness.awaitAllCommitted();
-            harness.close();
-        } else if (dice.chance(0.5)) {
+        }
+        failovers += failovers(harness);
+        if (!isTheLast && dice.chance(0.5)) {
             harness.crash();
         } else {
             harness.close();
         }
+        reported.addAll(harness.reportedOffsets);
     }
 
-    /** Each record below the committed offset is stored, or a newer one of its key. */
+    private void work(PlayedCluster cluster, int longestMs) {
+        long deadline = System.nanoTime() + longestMs * 1_000_000L;
+        while (System.nanoTime() < deadline && !broker.isAllCommitted()) {
+            cluster.sleep(5);
+        }
+    }
+
+    /** A repetition because of refused items is none. */
+    private static long failovers(TaskHarness harness) {
+        return Math.min(harness.attribute("BulkRequestsFailed"), harness.attribute("BulkRetries"));
+    }
+
+    /** Each record below the committed offset is stored, or a newer one of its key, or reported. */
     private void judge(PlayedCluster cluster, String when) {
+        wrong.addAll(cluster.offences());
         long committed = broker.committed(TaskHarness.PARTITION);
         Map<String, PlayedElasticsearch.Document> stored = cluster.stored(INDEX);
         Set<JsonNode> documents = new HashSet<>();
         stored.values().forEach(document -> documents.add(document.source()));
         for (int offset = 0; offset < committed; offset++) {
-            Sent record = records.get(offset);
-            PlayedElasticsearch.Document found = record.id == null ? null : stored.get(record.id);
-            boolean isThere = record.id == null
-                    ? documents.contains(record.document)
-                    : found != null
-                            && (found.source().equals(record.document) || ids == Ids.KEYS && found.version() > offset);
-            if (!isThere) {
-                wrong.add("offset " + offset + " is committed " + when + " and not stored");
+            if (planted.contains(offset) ? !reported.contains((long) offset) : !isStored(offset, stored, documents)) {
+                wrong.add("offset " + offset + " is committed " + when + " and not "
+                        + (planted.contains(offset) ? "reported" : "stored"));
             }
         }
+        reported.stream()
+                .filter(offset -> !planted.contains(offset.intValue()))
+                .forEach(offset -> wrong.add("offset " + offset + " is reported, and nothing is wrong with it"));
+    }
+
+    private boolean isStored(int offset, Map<String, PlayedElasticsearch.Document> stored, Set<JsonNode> documents) {
+        Sent record = records.get(offset);
+        if (record.id == null) {
+            return documents.contains(record.document);
+        }
+        PlayedElasticsearch.Document found = stored.get(record.id);
+        return found != null && (found.source().equals(record.document) || ids == Ids.KEYS && found.version() > offset);
     }
 
     /** Nothing else is stored than the newest record of each id, under its offset as version. */
@@ -198,7 +269,8 @@ final class FailoverHistory {
         for (int offset = 0; offset < records.size(); offset++) {
             Sent record = records.get(offset);
             long version = ids == Ids.KEYS ? offset : 1;
-            expected.put(record.id, new PlayedElasticsearch.Document(record.document, version));
+            JsonNode document = planted.contains(offset) ? json(other(offset)) : record.document;
+            expected.put(record.id, new PlayedElasticsearch.Document(document, version));
         }
         if (!stored.equals(expected)) {
             expected.forEach((id, document) -> {
@@ -215,7 +287,9 @@ final class FailoverHistory {
     @Override
     public String toString() {
         return seed + ": ids " + ids + ", " + operationBytes + " bytes each, wickedness " + wickedness
-                + (isBesideADeadNode ? ", beside a dead node, " : ", ")
+                + (isBesideADeadNode ? ", beside a dead node" : "")
+                + (isBesideOthers ? ", beside others' documents" : "")
+                + (isSynthetic ? ", synthetic, " : ", ")
                 + settings;
     }
 }

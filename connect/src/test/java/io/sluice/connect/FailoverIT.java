@@ -3,35 +3,51 @@ package io.sluice.connect;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Several nodes over real sockets, of which some are dead, slow or wrong. {@code -Dfailover.seed=N} repeats one history,
- * {@code -Dfailover.seconds=N} goes on for so long, {@code -Dfailover.starts=N} starts so many tasks beside a dead node.
+ * {@code -Dfailover.seconds=N} goes on for so long, from {@code -Dfailover.first=N} on; {@code -Dfailover.starts=N} starts
+ * so many tasks beside a dead node. {@code -Dfailover.threads=N} runs so many at
+ * once. With {@code -Dfailover.host=NAME} nodes have a name that stands for several addresses.
  */
 class FailoverIT {
     private static final long SEED = Long.getLong("failover.seed", -1);
     private static final long SECONDS = Long.getLong("failover.seconds", 10);
+    private static final long FIRST = Long.getLong("failover.first", 0);
     private static final int STARTS = Integer.getInteger("failover.starts", 40);
     private static final int MOST_SHOWN = Integer.getInteger("failover.shown", 5);
-    private static final int AT_ONCE = 4;
+    private static final int AT_ONCE = Integer.getInteger("failover.threads", 4);
 
     private static final Logger ALL = Logger.getLogger("");
+
+    @TempDir
+    static Path folder;
+
+    private static SelfSigned certificate;
     private Level before;
+
+    @BeforeAll
+    static void make() throws Exception {
+        certificate = new SelfSigned(folder);
+    }
 
     @BeforeEach
     void keepQuiet() {
@@ -128,13 +144,16 @@ class FailoverIT {
     void whatIsCommittedIsStored() throws Exception {
         Map<PlayedCluster.Misdeed, Integer> done = new ConcurrentSkipListMap<>();
         List<String> wrong = Collections.synchronizedList(new ArrayList<>());
-        AtomicLong seeds = new AtomicLong(Math.max(0, SEED));
+        AtomicLong seeds = new AtomicLong(SEED >= 0 ? SEED : FIRST);
+        LongAdder failovers = new LongAdder();
+        LongAdder histories = new LongAdder();
         long deadline = System.nanoTime() + SECONDS * 1_000_000_000L;
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < (SEED >= 0 ? 1 : AT_ONCE); i++) {
             Thread thread = new Thread(() -> {
                 do {
-                    run(seeds.getAndIncrement(), done, wrong);
+                    failovers.add(run(seeds.getAndIncrement(), done, wrong));
+                    histories.increment();
                 } while (SEED < 0 && System.nanoTime() < deadline && wrong.size() < MOST_SHOWN);
             });
             threads.add(thread);
@@ -143,21 +162,25 @@ class FailoverIT {
         for (Thread thread : threads) {
             thread.join();
         }
-        System.out.println(seeds.get() + " histories; requests: " + done);
+        System.out.printf(
+                "%,d fail-overs in %,d histories, %,d wrong; requests: %s%n",
+                failovers.sum(), histories.sum(), wrong.size(), done);
         assertEquals(List.of(), wrong);
     }
 
-    private static void run(long seed, Map<PlayedCluster.Misdeed, Integer> done, List<String> wrong) {
-        FailoverHistory history = new FailoverHistory(seed);
+    /** Returns how many fail-overs were judged. */
+    private static long run(long seed, Map<PlayedCluster.Misdeed, Integer> done, List<String> wrong) {
+        FailoverHistory history = new FailoverHistory(seed, certificate);
         List<String> offences;
         try {
             offences = history.run(done);
-        } catch (IOException | RuntimeException | AssertionError failed) {
+        } catch (Exception | AssertionError failed) {
             offences = List.of(failed + " at " + failed.getStackTrace()[0] + ", cause " + failed.getCause());
         }
         if (!offences.isEmpty()) {
             wrong.add("\n-Dfailover.seed=" + history + "\n" + offences.size() + " times wrong, at first "
                     + offences.get(0));
         }
+        return history.failovers();
     }
 }

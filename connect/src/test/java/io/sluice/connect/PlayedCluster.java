@@ -13,7 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import javax.net.ssl.SSLContext;
 
 /**
  * A cluster of several nodes over real sockets that stores what it was sent; nodes, connections and answers fail as a dice
@@ -24,29 +26,61 @@ final class PlayedCluster implements AutoCloseable {
     static final int READ_TIMEOUT_MS = 400;
 
     private static final int LONGEST_DOWN_MS = 150;
+    private static final int LONGEST_DEAF_MS = 600;
     private static final int MOST_KEPT_ANSWERS = 64;
+    private static final String SYNTHETIC =
+            "{\"books\":{\"settings\":{\"index\":{\"mapping\":{\"source\":{\"mode\":\"synthetic\"}}}}}}";
 
-    /** What becomes of a request. */
+    /** What becomes of a request; the first ones before it is read. */
     enum Misdeed {
-        NONE,
         RESET_IN_MID_UPLOAD,
+        READ_SLOWLY,
+        NOT_READ,
+        GONE_DOWN,
+        GONE_DEAF,
+        /** With an end that resets the connection. */
         ANSWERED_BEFORE_THE_END,
+        ANSWERED_BEFORE_THE_END_AND_READ,
+        ANSWERED_BEFORE_THE_END_AND_KEPT,
+
+        NONE,
         CLOSED_WITHOUT_AN_ANSWER,
         NEVER_ANSWERED,
         HALF_AN_ANSWER,
+        HALF_IN_CHUNKS,
+        HALF_OF_OLD_HTTP,
+        CUT_GZIP,
         BYTE_BY_BYTE,
+        SLOWER_THAN_THE_TIMEOUT,
         CHUNKED,
         GZIP,
+        GZIP_IN_CHUNKS,
+        INFORMED_FIRST,
+        OLD_HTTP,
+        CLOSED_AFTER_THE_ANSWER,
         HTML,
+        EMPTY,
         UNAVAILABLE,
         SOME_REFUSED,
-        GONE_DOWN,
         ANOTHERS_ANSWER,
         OTHER_IDS,
-        PERMUTED
+        PERMUTED;
+
+        boolean isInMidUpload() {
+            return compareTo(NONE) < 0;
+        }
     }
 
+    /** A request that was read. */
+    record Question(PlayedRequest request, String body) {}
+
     private static final Misdeed[] ALL = Misdeed.values();
+    private static final Integer[] REFUSALS = {408, 429, 500, 502, 503, 504};
+    private static final Integer[] REFUSALS_OF_BULKS = {400, 408, 429, 500, 502, 503, 504};
+    /** A document that is refused as too large is rejected if it is alone. */
+    private static final Integer[] REFUSALS_OF_LARGE = {400, 408, 413, 413, 413, 429, 500, 502, 503, 504};
+
+    private static final int MOST_BYTES_OF_ONE = 1_100;
 
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "played-node");
@@ -59,15 +93,27 @@ final class PlayedCluster implements AutoCloseable {
     private final Map<Integer, PlayedElasticsearch.Reply> earlierAnswers = new HashMap<>();
     private final Dice dice;
     private final double wickedness;
+    private final List<String> offences = new ArrayList<>();
     private boolean isHealthy;
+    private boolean isSynthetic;
 
     /** @param wickedness how much of all that happens is wrong, from 0 to 1 */
     PlayedCluster(int count, Dice dice, double wickedness) throws IOException {
+        this(count, dice, wickedness, null);
+    }
+
+    /** @param tls {@code null} for nodes without it */
+    PlayedCluster(int count, Dice dice, double wickedness, SSLContext tls) throws IOException {
         this.dice = dice;
         this.wickedness = wickedness;
         for (int i = 0; i < count; i++) {
-            nodes.add(new PlayedNode(this));
+            nodes.add(new PlayedNode(this, tls));
         }
+    }
+
+    /** Puts documents together from their fields when it is asked for them, their arrays in order. */
+    synchronized void becomeSynthetic() {
+        isSynthetic = true;
     }
 
     ExecutorService threads() {
@@ -116,8 +162,21 @@ final class PlayedCluster implements AutoCloseable {
         return dice.nextInt(Math.max(0, most) + 1);
     }
 
-    synchronized int statusOf(int... choices) {
-        return choices[dice.nextInt(choices.length)];
+    /** A status with which a request is refused that goes again. */
+    synchronized int refusal(PlayedRequest request) {
+        return dice.oneOf(
+                !request.isBulk()
+                        ? REFUSALS
+                        : request.length() > MOST_BYTES_OF_ONE ? REFUSALS_OF_LARGE : REFUSALS_OF_BULKS);
+    }
+
+    /** Notes what a client must never do. */
+    synchronized void offend(String offence) {
+        offences.add(offence);
+    }
+
+    synchronized List<String> offences() {
+        return List.copyOf(offences);
     }
 
     synchronized boolean flip() {
@@ -137,6 +196,15 @@ final class PlayedCluster implements AutoCloseable {
         });
     }
 
+    void deafen(PlayedNode node) {
+        int longest = upTo(LONGEST_DEAF_MS);
+        node.goDeaf();
+        threads.execute(() -> {
+            sleep(longest);
+            node.hearAgain();
+        });
+    }
+
     void sleep(long ms) {
         try {
             Thread.sleep(ms);
@@ -145,72 +213,100 @@ final class PlayedCluster implements AutoCloseable {
         }
     }
 
-    synchronized PlayedElasticsearch.Reply store(String index, String body) {
-        return store(index, body, false);
+    synchronized PlayedElasticsearch.Reply store(Question question) {
+        return reply(question, false);
     }
 
-    /** @param index {@code null} where documents are asked for */
-    private PlayedElasticsearch.Reply store(String index, String body, boolean isSelective) {
-        if (index == null) {
-            return store.mget(body);
+    /** Refuses some items. */
+    synchronized PlayedElasticsearch.Reply storeSome(Question question) {
+        return reply(question, true);
+    }
+
+    private PlayedElasticsearch.Reply reply(Question question, boolean isSelective) {
+        PlayedRequest request = question.request();
+        if (request.isAboutDocuments()) {
+            PlayedElasticsearch.Reply stored = store.mget(question.body());
+            return isSynthetic
+                    ? new PlayedElasticsearch.Reply(200, stored.body().replace("[9,1]", "[1,9]"))
+                    : stored;
         }
-        PlayedElasticsearch.Reply reply = store.bulk(index, body, item -> !isSelective || dice.nextInt(3) > 0);
+        if (!request.isBulk()) {
+            boolean isAboutSynthetic = request.isAboutIndex() && isSynthetic;
+            return new PlayedElasticsearch.Reply(200, isAboutSynthetic ? SYNTHETIC : "{}");
+        }
+        PlayedElasticsearch.Reply reply =
+                store.bulk(request.index(), question.body(), item -> !isSelective || dice.nextInt(3) > 0);
         if (reply.status() == 200 && earlierAnswers.size() < MOST_KEPT_ANSWERS) {
-            earlierAnswers.put((int) body.lines().count(), reply);
+            earlierAnswers.put((int) question.body().lines().count(), reply);
         }
         return reply;
     }
 
-    synchronized void perhapsStore(String index, String body) {
+    synchronized void perhapsStore(Question question) {
         if (dice.nextBoolean()) {
-            store(index, body, false);
+            reply(question, false);
         }
+    }
+
+    /** Stores a document that no record of the history made. */
+    synchronized void plant(String index, String id, String document) {
+        store.bulk(index, "{\"index\":{\"_id\":\"" + id + "\"}}\n" + document, item -> true);
     }
 
     /**
      * An answer that is none to this request, though it has as many items. Where the cluster makes the ids nobody can tell,
      * and the answer is right.
      */
-    synchronized PlayedElasticsearch.Reply wrong(Misdeed misdeed, String index, String body) {
-        if (index == null) {
-            PlayedElasticsearch.Reply right = store.mget(body);
-            return new PlayedElasticsearch.Reply(200, right.body().replace("\"_id\":\"", "\"_id\":\"other-"));
+    synchronized PlayedElasticsearch.Reply wrong(Misdeed misdeed, Question question) {
+        PlayedRequest request = question.request();
+        if (request.isAboutDocuments()) {
+            return wrongDocuments(misdeed, reply(question, false));
         }
-        if (!body.contains("\"_id\"")) {
-            return store(index, body, false);
+        if (!request.isBulk() || !question.body().contains("\"_id\"")) {
+            return reply(question, false);
         }
         if (misdeed == Misdeed.ANOTHERS_ANSWER) {
             PlayedElasticsearch.Reply another =
-                    earlierAnswers.get((int) body.lines().count());
-            return another == null ? store(index, body, true) : another;
+                    earlierAnswers.get((int) question.body().lines().count());
+            return another == null ? reply(question, true) : another;
         }
         if (misdeed == Misdeed.PERMUTED) {
-            return with(store(index, body, true), items -> {
-                List<JsonNode> shuffled = new ArrayList<>();
-                items.forEach(shuffled::add);
-                Collections.shuffle(shuffled, dice);
-                items.removeAll();
-                shuffled.forEach(items::add);
-            });
+            return with("items", reply(question, true), this::shuffle);
         }
         // Nothing is stored, and all is well with others.
         PlayedElasticsearch other = new PlayedElasticsearch(name -> false);
         return with(
-                other.bulk(index, body, item -> true),
-                items -> items.forEach(item -> ((ObjectNode) item.iterator().next())
-                        .put(
-                                "_id",
-                                "other-" + item.iterator().next().path("_id").asText())));
+                "items",
+                other.bulk(request.index(), question.body(), item -> true),
+                items -> items.forEach(item -> rename(item.iterator().next())));
+    }
+
+    private PlayedElasticsearch.Reply wrongDocuments(Misdeed misdeed, PlayedElasticsearch.Reply right) {
+        return misdeed == Misdeed.PERMUTED
+                ? with("docs", right, this::shuffle)
+                : with("docs", right, documents -> documents.forEach(PlayedCluster::rename));
+    }
+
+    private void shuffle(ArrayNode items) {
+        List<JsonNode> shuffled = new ArrayList<>();
+        items.forEach(shuffled::add);
+        Collections.shuffle(shuffled, dice);
+        items.removeAll();
+        shuffled.forEach(items::add);
+    }
+
+    private static void rename(JsonNode item) {
+        ((ObjectNode) item).put("_id", "other-" + item.path("_id").asText());
     }
 
     private static PlayedElasticsearch.Reply with(
-            PlayedElasticsearch.Reply reply, java.util.function.Consumer<ArrayNode> change) {
+            String items, PlayedElasticsearch.Reply reply, Consumer<ArrayNode> change) {
         if (reply.status() != 200) {
             return reply;
         }
         try {
             JsonNode answer = PlayedElasticsearch.JSON.readTree(reply.body());
-            change.accept((ArrayNode) answer.get("items"));
+            change.accept((ArrayNode) answer.get(items));
             return new PlayedElasticsearch.Reply(200, answer.toString());
         } catch (JsonProcessingException impossible) {
             throw new IllegalStateException(impossible);

@@ -45,14 +45,19 @@ final class SelfSigned {
         return Stream.concat(Stream.of(settings), trusting).toArray(String[]::new);
     }
 
-    /** A server on a free port of this environment, not started. */
-    HttpsServer server() throws Exception {
+    /** What a server needs to show the certificate. */
+    SSLContext context() throws Exception {
         KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         factory.init(KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray()), PASSWORD.toCharArray());
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(factory.getKeyManagers(), null, null);
+        return context;
+    }
+
+    /** A server on a free port of this environment, not started. */
+    HttpsServer server() throws Exception {
         HttpsServer server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setHttpsConfigurator(new HttpsConfigurator(context));
+        server.setHttpsConfigurator(new HttpsConfigurator(context()));
         return server;
     }
 }

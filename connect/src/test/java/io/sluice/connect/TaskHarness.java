@@ -64,12 +64,16 @@ final class TaskHarness implements AutoCloseable {
     /** How often something was. */
     final AtomicInteger reports = new AtomicInteger();
 
+    /** Offsets of the records that were. */
+    final Set<Long> reportedOffsets = Collections.synchronizedSet(new LinkedHashSet<>());
+
     volatile Runnable beforeReport = () -> {};
     volatile String reportedBy = "";
     volatile boolean refusesLetters;
     final AtomicInteger lettersThatArriveAtOnce = new AtomicInteger();
 
     private final Timers timers = new TaskTimers("harness", failure -> {});
+    private final String connector;
     private final PlayedBroker broker;
     private final PlayedConsumer consumer;
     private final AtomicInteger commits = new AtomicInteger();
@@ -108,6 +112,7 @@ final class TaskHarness implements AutoCloseable {
         settings.put("retry.backoff.max.ms", "47");
         settings.put("flush.timeout.ms", "503");
         settings.putAll(more);
+        connector = settings.get("name");
         settings.forEach((key, value) -> {
             if (SECRET.matcher(key).find()) {
                 LogSafety.keep(value);
@@ -153,6 +158,7 @@ final class TaskHarness implements AutoCloseable {
             return CompletableFuture.failedFuture(new RecordTooLargeException("larger than max.request.size"));
         }
         deadLetters.add(context.error().getMessage());
+        reportedOffsets.add(context.original().offset());
         if (lettersThatArriveAtOnce.getAndDecrement() > 0) {
             return CompletableFuture.completedFuture(null);
         }
@@ -316,11 +322,12 @@ final class TaskHarness implements AutoCloseable {
         return (String) read(name);
     }
 
-    private static Object read(String name) {
+    private Object read(String name) {
         try {
             return ManagementFactory.getPlatformMBeanServer()
                     .getAttribute(
-                            new ObjectName("sluice.connect:type=sink-task-metrics,connector=harness,task=0"), name);
+                            new ObjectName("sluice.connect:type=sink-task-metrics,connector=" + connector + ",task=0"),
+                            name);
         } catch (JMException error) {
             throw new AssertionError(name, error);
         }
