@@ -66,6 +66,24 @@ class RealTargetsIT extends RealElasticsearch {
         }
     }
 
+    /** The server says that a primary shard is missing before nobody waits for its answer. */
+    @Test
+    void anIndexWithoutAPrimaryShardIsNamedByTheServer() throws Exception {
+        ask("DELETE", "/" + INDEX, null);
+        ask(
+                "PUT",
+                "/" + INDEX + "?wait_for_active_shards=0",
+                "{\"settings\":{\"number_of_replicas\":0,\"index.routing.allocation.require._name\":\"nobody\"}}");
+        try (TaskHarness harness = harness("read.timeout.ms", "3000", "flush.timeout.ms", "0")) {
+            harness.put(List.of(harness.record("a", "{}")));
+            while (harness.text("LastError").isEmpty()) {
+                Thread.sleep(103);
+            }
+            String error = harness.text("LastError");
+            assertTrue(error.startsWith("status 503 unavailable_shards_exception"), error);
+        }
+    }
+
     /** A URL as a user copies it, with a slash at its end, is accepted and written to. */
     @Test
     void aSlashBehindTheUrlIsNoFault() throws Exception {

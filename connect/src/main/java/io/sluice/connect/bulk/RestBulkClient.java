@@ -18,6 +18,8 @@ public final class RestBulkClient implements BulkClient {
     private static final String WANTED = "error.type,error.reason,items.*._index,items.*._id,items.*.status,"
             + "items.*.result,items.*.failure_store,items.*.error.type,items.*.error.reason";
 
+    private static final long LONGEST_SERVER_WAIT_MS = 60_000;
+
     private final ClusterClient client;
     private final boolean mayCreate;
     private final boolean compressed;
@@ -38,10 +40,16 @@ public final class RestBulkClient implements BulkClient {
         mayCreate = config.targets().autoCreate();
         String pipeline = config.documents().pipeline();
         query = "?filter_path=" + WANTED
+                + "&timeout=" + serverWaitMs(config.connection().readTimeoutMs()) + "ms"
                 + (pipeline.isEmpty() ? "" : "&pipeline=" + URLEncoder.encode(pipeline, UTF_8));
         compressed = config.connection().compressed();
         checks = new AnswerChecks(!pipeline.isEmpty());
         conflicts = new ConflictCheck(client, config, System::nanoTime);
+    }
+
+    /** A server that waits for a primary shard gives up before we do: its answer says which items had to wait. */
+    private static long serverWaitMs(int readTimeoutMs) {
+        return Math.min(LONGEST_SERVER_WAIT_MS, Math.max(1, readTimeoutMs * 2L / 3));
     }
 
     @Override
