@@ -29,6 +29,9 @@ record PlainValues(boolean epochs, boolean decimalsAsText) {
     /** For ids, which no setting changes. */
     static final PlainValues OF_IDS = new PlainValues(false, false);
 
+    /** More than any database keeps behind a decimal point. */
+    private static final int MOST_ZEROS = 20_000;
+
     private static final Set<Class<?>> NUMBERS = Set.of(
             Integer.class,
             Long.class,
@@ -68,7 +71,7 @@ record PlainValues(boolean epochs, boolean decimalsAsText) {
             return number;
         }
         if (number instanceof BigDecimal decimal) {
-            return decimalsAsText ? decimal.toPlainString() : decimal;
+            return decimalsAsText ? text(decimal) : decimal;
         }
         if (!(number instanceof Double || number instanceof Float)) {
             throw UnwritableException.of(number, "one of Connect's types");
@@ -78,6 +81,11 @@ record PlainValues(boolean epochs, boolean decimalsAsText) {
                     "got " + number + " in a " + number.getClass().getSimpleName() + ", expected a finite number");
         }
         return number;
+    }
+
+    /** In full, unless a few bytes of a record would become gigabytes of zeros. */
+    private static String text(BigDecimal decimal) {
+        return Math.abs((long) decimal.scale()) > MOST_ZEROS ? decimal.toString() : decimal.toPlainString();
     }
 
     /** What is neither text nor number, boolean or container. */
