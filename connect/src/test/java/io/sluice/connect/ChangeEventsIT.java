@@ -188,4 +188,42 @@ class ChangeEventsIT {
                         "3", json(3, ",\"__deleted\":\"true\",\"__op\":\"d\",\"__source_lsn\":1009")),
                 documents);
     }
+
+    /** With the field named they delete instead; a tombstone behind one finds nothing more to delete. */
+    @Test
+    void rewrittenDeletesDelete() throws Exception {
+        String row = ",\"__deleted\":\"false\"";
+        Map<String, String> rows = Map.of("1", json(1, row), "2", json(2, row));
+        String[] settings = {"transforms.row.delete.tombstone.handling.mode", "rewrite", "deleted.field", "__deleted"};
+        assertEquals(rows, documentsAfter(Map.of("Indexed", 3L, "Updated", 1L, "Deleted", 1L), settings));
+        settings[1] = "rewrite-with-tombstone";
+        assertEquals(
+                rows,
+                documentsAfter(Map.of("Indexed", 3L, "Updated", 1L, "Deleted", 1L, "AlreadyThere", 1L), settings));
+    }
+
+    /** Of rewritten deletes, too: one that is older than what is stored is stale. */
+    @Test
+    void thePlaceInTheDatabasesLogIsARewrittenDeletesVersion() throws Exception {
+        String[] settings = {
+            "transforms.row.delete.tombstone.handling.mode",
+            "rewrite",
+            "deleted.field",
+            "__deleted",
+            "transforms.row.add.headers",
+            "source.lsn",
+            "external.version.header",
+            "__source_lsn"
+        };
+        lsnStep = 100;
+        assertEquals(
+                Set.of("1", "2"),
+                documentsAfter(Map.of("Indexed", 3L, "Updated", 1L, "Deleted", 1L), settings)
+                        .keySet());
+        offset = 0;
+        lsnStep = -100;
+        assertEquals(
+                Set.of("1", "2", "3"),
+                documentsAfter(Map.of("Indexed", 3L, "Stale", 2L), settings).keySet());
+    }
 }

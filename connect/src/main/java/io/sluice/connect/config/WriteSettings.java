@@ -8,6 +8,7 @@ import org.apache.kafka.common.config.ConfigDef;
 public final class WriteSettings {
     static final String WRITE_METHOD = "write.method";
     static final String ON_NULL_VALUES = "behavior.on.null.values";
+    private static final String DELETED_FIELD = "deleted.field";
     private static final String ON_MALFORMED_DOCUMENTS = "behavior.on.malformed.documents";
     private static final String DROP_INVALID_MESSAGE = "drop.invalid.message";
 
@@ -26,6 +27,10 @@ public final class WriteSettings {
                 .means("Tombstones (records without a value): ignore drops and counts them, delete deletes the "
                         + "document of their key, fail fails the task. delete is refused with key.ignore=true, data "
                         + "streams, a date in index.name, or a JSON pointer in routing.");
+        settings.text(DELETED_FIELD, "Field of rewritten deletes")
+                .means("Top-level field of structs and maps, such as Debezium's __deleted: a keyed record with true or "
+                        + "\"true\" there deletes like a tombstone. Needs behavior.on.null.values=delete. Blank: such a "
+                        + "record is a document.");
         settings.choice(ON_MALFORMED_DOCUMENTS, "Bad documents", OnMalformedDocuments.class, "fail")
                 .means("Bad documents: ignore sends them to the dead-letter queue, or drops and counts them "
                         + "without one; warn also logs a line without content; report is refused without "
@@ -35,8 +40,13 @@ public final class WriteSettings {
                         + "behavior.on.malformed.documents says. Every document is then parsed.");
     }
 
-    /** Without a queue the worker only logs what is reported, and its offset would be committed all the same. */
     static void check(Findings findings) {
+        findings.requireEffect(DELETED_FIELD, findings.isText(ON_NULL_VALUES, "delete"), ON_NULL_VALUES + "=delete");
+        checkReports(findings);
+    }
+
+    /** Without a queue the worker only logs what is reported, and its offset would be committed all the same. */
+    private static void checkReports(Findings findings) {
         if (findings.isText(ON_MALFORMED_DOCUMENTS, "report") && !ErrantRecords.haveAQueue(findings.given())) {
             findings.refuse(
                     ON_MALFORMED_DOCUMENTS,
@@ -51,6 +61,11 @@ public final class WriteSettings {
 
     public OnNullValues onNullValues() {
         return OnNullValues.valueOf(values.getString(ON_NULL_VALUES).toUpperCase(Locale.ROOT));
+    }
+
+    /** The field that says of a row that it was deleted, or nothing. */
+    public String deletedField() {
+        return values.getString(DELETED_FIELD);
     }
 
     public OnMalformedDocuments onMalformedDocuments() {

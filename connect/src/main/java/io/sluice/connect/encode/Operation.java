@@ -124,7 +124,7 @@ public final class Operation {
     /** Bytes of the heap held for the operation and its record: what the document was made of counts beside it. */
     public long heldBytes() {
         Object value = delivery.record().value();
-        long valueBytes = source == null || source == value ? 0 : HeapBytes.of(value);
+        long valueBytes = source == value ? 0 : HeapBytes.of(value);
         return bodyBytes + (long) id.length + valueBytes;
     }
 

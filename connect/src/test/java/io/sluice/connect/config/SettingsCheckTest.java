@@ -251,6 +251,20 @@ class SettingsCheckTest {
         assertEquals(List.of(), refusals(deletes));
     }
 
+    /** Rewritten deletes are allowed where tombstones may delete, and nowhere else. */
+    @Test
+    void rewrittenDeletesNeedDeletes() {
+        String[] rewritten = {"deleted.field", "__deleted"};
+        assertEquals(
+                List.of("deleted.field: got __deleted, expected behavior.on.null.values=delete with it: alone it has"
+                        + " no effect"),
+                refusals(rewritten));
+        assertEquals(List.of(), refusals(rewritten, "behavior.on.null.values", "delete"));
+        assertEquals(
+                List.of("key.ignore: got true, expected false with behavior.on.null.values=delete"),
+                refusals(rewritten, "behavior.on.null.values", "delete", "key.ignore", "true"));
+    }
+
     /** Reports need a dead-letter queue: a worker takes them without one, and only logs them. */
     @Test
     void reportsNeedAQueue() {
