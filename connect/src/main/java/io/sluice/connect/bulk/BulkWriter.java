@@ -160,7 +160,7 @@ public final class BulkWriter implements BulkClient.Listener {
             progress.stored(bulk.index(), now);
         }
         ItemSteps steps = new ItemSteps(bulk.operations(), answer, policy, now);
-        if (!steps.ended().isEmpty()) {
+        if (!steps.ended().isEmpty() && steps.firstUnserved() < 0) {
             served(bulk.index(), now);
         }
         results.completed(steps.completed());

@@ -104,6 +104,25 @@ class BulkWriterParkingTest extends WriterWorld {
         assertEquals(Set.of(), book.parked);
     }
 
+    /** Where there is no index there is nothing to delete: an answer that says so does not say that the index is there. */
+    @Test
+    void aDeleteThatNeedsNoIndexDoesNotServeATarget() {
+        BulkWriter writer = severalTargets(1_000);
+        for (int round = 0; round < 20; round++) {
+            add(writer, operation(sick, "a" + round, "{}"));
+            add(writer, operation(sick, "b" + round, null));
+            timers.advance(1_001);
+            while (client.sent.size() > client.answered) {
+                String[] items = client.offsets(client.answered).stream()
+                        .map(offset -> GONE)
+                        .toArray(String[]::new);
+                client.answer(client.answered, items);
+            }
+            assertEquals(Set.of("sick"), book.parked);
+        }
+        assertEquals(1, book.parkings);
+    }
+
     /** A document that alone is forbidden, for a new field perhaps, does not stop its target for ever. */
     @Test
     void aDocumentThatAloneIsForbiddenStopsOnlyItself() {

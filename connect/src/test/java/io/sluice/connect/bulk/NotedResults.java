@@ -21,6 +21,7 @@ final class NotedResults implements Results {
     final List<String> rejected = new ArrayList<>();
     final List<String> suspected = new ArrayList<>();
     final Set<String> parked = new HashSet<>();
+    int parkings;
     final List<Long> revoked = new ArrayList<>();
     private final Map<Object, List<Long>> orderByKey = new HashMap<>();
     private final Set<Object> keys = new HashSet<>();
@@ -61,6 +62,7 @@ final class NotedResults implements Results {
     @Override
     public void parked(String target) {
         assertTrue(parked.add(target), "parked twice");
+        parkings++;
     }
 
     @Override
