@@ -69,10 +69,26 @@ final class DocumentIds {
             return bytes;
         }
         if (key instanceof String || key instanceof Number || key instanceof Boolean) {
-            return key.toString().getBytes(UTF_8);
+            return utf8(key.toString(), where);
         }
+        return utf8(plainText(schema, key, where, what), where);
+    }
+
+    /** Half a character would become a question mark, and so two keys one id. */
+    private static byte[] utf8(String text, String where) throws MalformedRecordException {
+        byte[] bytes = text.getBytes(UTF_8);
+        boolean isWhole =
+                text.chars().noneMatch(c -> Character.isSurrogate((char) c)) || new String(bytes, UTF_8).equals(text);
+        if (!isWhole) {
+            throw new MalformedRecordException(where + ": got half a surrogate pair, expected text");
+        }
+        return bytes;
+    }
+
+    private static String plainText(Schema schema, Object key, String where, String what)
+            throws MalformedRecordException {
         try {
-            return PlainValues.OF_IDS.text(schema, key).getBytes(UTF_8);
+            return PlainValues.OF_IDS.text(schema, key);
         } catch (UnwritableException | RuntimeException none) {
             throw new MalformedRecordException(
                     where + ": got " + (key == null ? "none" : UnwritableException.typeOf(key))

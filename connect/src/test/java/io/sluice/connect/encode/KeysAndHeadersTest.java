@@ -2,6 +2,7 @@ package io.sluice.connect.encode;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.debezium.data.VariableScaleDecimal;
 import java.math.BigDecimal;
@@ -33,6 +34,17 @@ class KeysAndHeadersTest {
     private static String idOf(Schema schema, Object key) throws MalformedRecordException {
         String action = new Encoding().action(Encoding.key(schema, key));
         return action.replaceAll(".*\"_id\":\"(.*)\",\"version_type.*", "$1");
+    }
+
+    /** JSON may hold half a character, and JsonConverter hands it over. */
+    @Test
+    void halfACharacterMakesNoId() throws Exception {
+        assertEquals("\ud83d\ude00", idOf(Schema.STRING_SCHEMA, "\ud83d\ude00"));
+        for (String half : new String[] {"\ud800", "a\udc00"}) {
+            MalformedRecordException refusal =
+                    assertThrows(MalformedRecordException.class, () -> idOf(Schema.STRING_SCHEMA, half));
+            assertEquals("record key: got half a surrogate pair, expected text", refusal.getMessage());
+        }
     }
 
     @Test
