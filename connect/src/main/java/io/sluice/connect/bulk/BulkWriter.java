@@ -16,6 +16,8 @@ import org.apache.kafka.connect.errors.ConnectException;
  * timers' come here; what they share is in {@link RequestQueue}.
  */
 public final class BulkWriter implements BulkClient.Listener {
+    private static final int CONFLICT = 409;
+
     private final Pace pace;
     private final BulkClient client;
     private final Backoff backoff;
@@ -194,7 +196,9 @@ public final class BulkWriter implements BulkClient.Listener {
         metrics.itemsToSendAgain(steps.remaining().size());
         queue.keepOnly(bulk, steps.remaining(), steps.ended());
         Step step = policy.ofRepeated(bulk, timers.nanoTime());
-        if (step == Step.REPEAT || step == Step.PARK && !canOthersGoOn(bulk)) {
+        // One that met another document of its id was served.
+        boolean mayPark = answer.status(first) != CONFLICT && canOthersGoOn(bulk);
+        if (step == Step.REPEAT || step == Step.PARK && !mayPark) {
             repeat(bulk, Failures.describe(bulk, answer.status(first), error, null), false);
         } else if (step == Step.PARK) {
             park(bulk, cause);

@@ -123,6 +123,21 @@ class BulkWriterParkingTest extends WriterWorld {
         assertEquals(1, book.parkings);
     }
 
+    /** While it is not known whose a stored document is, its target is served all the same. */
+    @Test
+    void aConflictInDoubtParksNoTarget() {
+        BulkWriter writer = severalTargets(1);
+        add(writer, operation(sick, "a", "{}"));
+        for (int second = 0; second < 30; second++) {
+            while (client.sent.size() > client.answered) {
+                client.doubt(client.answered);
+            }
+            timers.advance(1_000);
+        }
+        assertEquals(0, book.parkings);
+        assertNull(book.failure);
+    }
+
     /** A document that alone is forbidden, for a new field perhaps, does not stop its target for ever. */
     @Test
     void aDocumentThatAloneIsForbiddenStopsOnlyItself() {

@@ -363,9 +363,8 @@ class BulkWriterRetriesTest extends WriterWorld {
     /** An item that fails while its neighbours are stored is the likely cause itself: only its record is concerned. */
     @Test
     void anItemWhoseNeighboursAreStoredIsSuspected() {
-        for (String error : new String[] {
-            "500 script_exception", "404 resource_not_found_exception", "403 security_exception"
-        }) {
+        for (String error :
+                new String[] {"500 script_exception", "404 resource_not_found_exception", "403 security_exception"}) {
             book.suspected.clear();
             int first = client.sent.size();
             sendThree();

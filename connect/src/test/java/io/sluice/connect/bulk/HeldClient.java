@@ -67,6 +67,18 @@ final class HeldClient implements BulkClient {
         listener.answered(sent.get(request), answerOf(operations.get(request), items));
     }
 
+    /** Each item met a document of which it is not known yet whose it is. */
+    void doubt(int request) {
+        close(request);
+        List<Operation> asked = operations.get(request);
+        String[] items = asked.stream()
+                .map(operation -> "409 version_conflict_engine_exception")
+                .toArray(String[]::new);
+        BulkAnswer answer = answerOf(asked, items);
+        IntStream.range(0, items.length).forEach(item -> answer.decide(item, Outcome.AGAIN));
+        listener.answered(sent.get(request), answer);
+    }
+
     /** The answer meets a bug of ours. */
     void answerByNothing(int request) {
         close(request);
