@@ -253,6 +253,34 @@ class ClusterCheckIT {
                 refusals(mapping));
     }
 
+    /** Only the cluster's word that there is none counts: an account needs no privilege to see pipelines. */
+    @Test
+    void aMissingPipelineIsRefused() {
+        String question = "GET /_ingest/pipeline/tidy%20up?filter_path=*.version";
+        replies.put(question, new Reply(404, "{}"));
+        assertEquals(
+                List.of("pipeline: got tidy up, which does not exist, expected an ingest pipeline that does; create it"
+                        + " first"),
+                refusals("pipeline", "tidy up"));
+        for (int status : new int[] {200, 400, 401, 403, 405, 500, 503}) {
+            replies.put(question, new Reply(status, "{}"));
+            assertEquals(List.of(), refusals("pipeline", "tidy up"), "status " + status);
+        }
+        replies.put(question, new Reply(404, "no such page"));
+        assertEquals(List.of(), refusals("pipeline", "tidy up"));
+    }
+
+    /** What Elasticsearch takes for no pipeline, or the question for several, is not looked for. */
+    @Test
+    void namesThatStandForNoOnePipelineAreNotLookedFor() {
+        for (String name : new String[] {"_none", "a,b", "a*"}) {
+            assertEquals(List.of(), refusals("pipeline", name));
+        }
+        assertEquals(
+                List.of(),
+                asked.stream().filter(request -> request.contains("/_ingest/")).toList());
+    }
+
     /** Servers that are too old are refused where they say their version; other products are not judged. */
     @Test
     void oldVersionsAreRefused() {

@@ -3,6 +3,7 @@ package io.sluice.connect.cluster;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.sluice.connect.config.ConnectionSettings;
+import io.sluice.connect.config.DocumentSettings;
 import io.sluice.connect.config.GivenSettings;
 import io.sluice.connect.config.OnNullValues;
 import io.sluice.connect.config.SinkConfig;
@@ -12,6 +13,8 @@ import java.net.URLEncoder;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.hc.core5.http.HttpStatus;
 import org.apache.kafka.common.config.Config;
@@ -21,7 +24,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the cluster whether the settings will do: reachable, let in, allowed to write, targets there, not too old.
+ * Asks the cluster whether the settings will do: reachable, let in, allowed to write, targets and pipeline there, not too old.
  *
  * <p>Only requests that any account may make of its own access, and of targets that it must be able to see.
  */
@@ -33,6 +36,10 @@ public final class ClusterCheck {
 
     private static final int CONNECTIONS = 1;
     private static final List<String> KINDS = List.of("indices", "aliases", "data_streams");
+
+    /** A request takes _none for no pipeline; the question takes commas and asterisks for several. */
+    private static final Predicate<String> STANDS_FOR_ONE =
+            Pattern.compile("(?!_none$)[^,*]+").asMatchPredicate();
 
     private final SinkConfig config;
     private final List<String> topics;
@@ -114,6 +121,7 @@ public final class ClusterCheck {
         try {
             if (isLetIn()) {
                 requireTargets();
+                requirePipeline();
                 requireVersion();
             }
         } catch (Redirected elsewhere) {
@@ -254,6 +262,22 @@ public final class ClusterCheck {
         return answer.status() == HttpStatus.SC_NOT_FOUND
                 || answer.status() == HttpStatus.SC_OK
                         && KINDS.stream().allMatch(kind -> answer.names(kind).isEmpty());
+    }
+
+    /** Needs a cluster privilege that the sink does without; only the cluster's own 404 means a finding. */
+    private void requirePipeline() throws Unanswered, Redirected {
+        String name = config.documents().pipeline();
+        if (name.isEmpty() || !STANDS_FOR_ONE.test(name)) {
+            return;
+        }
+        String escaped = URLEncoder.encode(name, UTF_8).replace("+", "%20");
+        // Leaves out what the pipeline does, which may be long.
+        Answer answer = ask(new ClusterRequest("GET", "/_ingest/pipeline/" + escaped + "?filter_path=*.version"));
+        if (answer.status() == HttpStatus.SC_NOT_FOUND && answer.isObject()) {
+            refuse.accept(
+                    DocumentSettings.PIPELINE,
+                    "got " + name + ", which does not exist, expected an ingest pipeline that does; create it first");
+        }
     }
 
     /** Needs a cluster privilege that the sink does without; no answer means no finding. */

@@ -11,7 +11,7 @@ import org.apache.kafka.common.config.ConfigDef;
 
 /** What goes with a document, or is read from its record beside it. */
 public final class DocumentSettings {
-    private static final String PIPELINE = "pipeline";
+    public static final String PIPELINE = "pipeline";
     private static final String ROUTING = "routing";
     private static final String METADATA_FIELDS = "metadata.fields";
     private static final String METADATA_OBJECT = "metadata.object";
