@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.debezium.data.Envelope;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.MalformedRecordException;
 import io.sluice.connect.encode.RecordEncoder;
@@ -11,8 +12,11 @@ import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.offset.Origin;
 import io.sluice.connect.offset.PartitionOffsets;
+import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaBuilder;
 import org.apache.kafka.connect.data.Struct;
@@ -24,6 +28,9 @@ import org.junit.jupiter.api.Test;
 class MisreadValuesTest {
     private static final Schema BOOK =
             SchemaBuilder.struct().field("title", Schema.STRING_SCHEMA).build();
+
+    private static final Schema SOURCE =
+            SchemaBuilder.struct().field("lsn", Schema.INT64_SCHEMA).build();
 
     private final PartitionOffsets partition = new PartitionOffsets(new SinkMetrics().ledgerOf("books", 0));
     private final RecordEncoder encoder =
@@ -75,6 +82,55 @@ class MisreadValuesTest {
                     1,
                     log.linesWith("Topic books: got values like {\"schema\":...,\"payload\":...}")
                             .size());
+        }
+    }
+
+    private static Map<String, Object> event(String op, Object before, Object after, Object source) {
+        Map<String, Object> event = new HashMap<>();
+        event.put("op", op);
+        event.put("before", before);
+        event.put("after", after);
+        event.put("source", source);
+        return event;
+    }
+
+    @Test
+    void changeEventsAreIndexedWithOneWarningForTheirTopic() throws Exception {
+        Envelope envelope = Envelope.defineSchema()
+                .withName("books.Envelope")
+                .withRecord(SchemaBuilder.struct()
+                        .optional()
+                        .field("title", Schema.STRING_SCHEMA)
+                        .build())
+                .withSource(SOURCE)
+                .build();
+        Struct source = new Struct(SOURCE).put("lsn", 1_009L);
+        Struct row = new Struct(envelope.schema().field("after").schema()).put("title", "Emma");
+        try (CapturedLog log = new CapturedLog()) {
+            for (int again = 0; again < 3; again++) {
+                encode("books", envelope.create(row, source, Instant.EPOCH));
+                encode("books", envelope.delete(row, source, Instant.EPOCH));
+                encode("films", event("u", null, Map.of("id", 7), Map.of("lsn", 1)));
+            }
+            assertEquals(
+                    2,
+                    log.linesWith("ExtractNewRecordState indexes the row alone").size());
+            assertEquals(
+                    1,
+                    log.linesWith("Topic books: got Debezium's change events").size());
+        }
+    }
+
+    /** Fields of the same names do not make an event of a row, nor are keys of a sorted map strings. */
+    @Test
+    void rowsAreNotTakenForChangeEvents() throws Exception {
+        try (CapturedLog log = new CapturedLog()) {
+            encode("books", event("refund", Map.of("id", 7), null, "till"));
+            encode("books", event("refund", 1, 2, Map.of("till", 3)));
+            encode("books", event(null, Map.of("id", 7), null, Map.of("till", 3)));
+            encode("books", new TreeMap<>(Map.of(7, "a")));
+            encode("books", new Struct(BOOK).put("title", "Emma"));
+            assertEquals(List.of(), log.linesWith("change events"));
         }
     }
 }

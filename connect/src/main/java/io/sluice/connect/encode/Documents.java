@@ -13,6 +13,7 @@ public final class Documents {
 
     private final JsonObjectCheck check = new JsonObjectCheck();
     private final Envelopes envelopes = new Envelopes();
+    private final ChangeEvents changeEvents = new ChangeEvents();
     private final ValueWriter values;
 
     Documents(ValueWriter values) {
@@ -82,6 +83,7 @@ public final class Documents {
             throw new MalformedRecordException("record value: got " + UnwritableException.typeOf(value)
                     + ", expected a struct, a map, or JSON in a string or bytes");
         }
+        changeEvents.note(record.topic(), value);
         return json;
     }
 
