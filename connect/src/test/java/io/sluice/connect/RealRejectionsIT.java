@@ -146,4 +146,30 @@ class RealRejectionsIT extends RealElasticsearch {
             assertEquals(Set.of(), harness.deadLetters);
         }
     }
+
+    /** Before a connector is created the server is asked for its pipeline, whose name may be any text. */
+    @Test
+    void theServerSaysThatAPipelineIsMissing() throws Exception {
+        String name = "sluice it/ü%";
+        String path = "/_ingest/pipeline/sluice%20it%2F%C3%BC%25";
+        assertEquals(
+                List.of("pipeline: got " + name
+                        + ", which does not exist, expected an ingest pipeline that does; create" + " it first"),
+                refusals(name));
+        String made = ask("PUT", path, "{\"processors\":[]}");
+        try {
+            assertTrue(made.contains("acknowledged"), made);
+            assertEquals(List.of(), refusals(name));
+        } finally {
+            ask("DELETE", path, null);
+        }
+    }
+
+    private static List<String> refusals(String pipeline) {
+        Map<String, String> settings = Map.of("connection.url", URL, "topics", "books", "pipeline", pipeline);
+        return new ElasticsearchSinkConnector()
+                .validate(settings).configValues().stream()
+                        .flatMap(value -> value.errorMessages().stream())
+                        .toList();
+    }
 }
