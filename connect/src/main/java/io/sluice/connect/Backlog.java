@@ -99,6 +99,10 @@ final class Backlog {
         }
     }
 
+    synchronized boolean isEmpty() {
+        return all.records == 0;
+    }
+
     synchronized boolean isFull() {
         long most = heldTime == null ? maxRecords : Math.min(maxRecords, heldTime.records());
         return all.records - parked.records >= most || all.bytes - parked.bytes >= maxBytes;

@@ -14,6 +14,9 @@ final class Pressure {
     private static final long LONGEST_WAIT_MS = 1_000;
     private static final long PAUSED_POLL_MS = 20;
 
+    /** Without new records a poll takes as long as the next commit is away: so late a failure would be told. */
+    private static final long IN_FLIGHT_POLL_MS = 1_000;
+
     private final SinkTaskContext context;
     private final Backlog backlog;
     private final BooleanSupplier failed;
@@ -63,6 +66,9 @@ final class Pressure {
         } else if (paused) {
             resumeExcept(Set.of());
             paused = false;
+        }
+        if (!paused && !backlog.isEmpty()) {
+            context.timeout(IN_FLIGHT_POLL_MS);
         }
     }
 
