@@ -24,6 +24,7 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  */
 final class FailoverHistory {
     private static final int KEYS = 50;
+    private static final int MORE_BYTES = 100;
     private static final int LONGEST_MS = 6_000;
     private static final String INDEX = TaskHarness.PARTITION.topic();
 
@@ -45,6 +46,9 @@ final class FailoverHistory {
     private final boolean isBesideADeadNode;
 
     private final boolean isLarge;
+    /** Whether requests are larger than what the buffers of a connection take, so that a node can stop the upload. */
+    private final boolean isHuge;
+
     private final double wickedness;
     /** Over TLS, or {@code null}. */
     private final SelfSigned certificate;
@@ -62,6 +66,7 @@ final class FailoverHistory {
     private final Set<Long> reported = new TreeSet<>();
     private final List<String> wrong = new ArrayList<>();
     private long failovers;
+    private int failedQuestions;
     private int tasks;
 
     /** @param certificate what nodes show that speak TLS */
@@ -74,11 +79,13 @@ final class FailoverHistory {
         this.dice = dice;
         ids = dice.oneOf(Ids.KEYS, Ids.KEYS, Ids.ORIGINS, Ids.MADE_BY_THE_CLUSTER);
         isBesideADeadNode = dice.chance(0.2);
-        isLarge = isBesideADeadNode || dice.chance(0.1);
-        operationBytes = isBesideADeadNode ? 256 : dice.oneOf(256, 512, 1_024);
+        isHuge = !isBesideADeadNode && dice.chance(0.03);
+        isLarge = isBesideADeadNode || isHuge || dice.chance(0.1);
+        operationBytes = isBesideADeadNode ? 256 : isHuge ? 8_192 : dice.oneOf(256, 512, 1_024);
         wickedness = isBesideADeadNode ? 0.02 : dice.oneOf(0.1, 0.4, 0.7);
         settings.put("name", "failover-" + seed);
         settings.put("batch.size", Integer.toString(isLarge ? 2_000 : 1 + dice.nextInt(dice.oneOf(4, 40))));
+        settings.put("bulk.size.bytes", Integer.toString(20 << 20));
         settings.put("linger.ms", dice.oneOf("0", "1", "5"));
         settings.put("max.in.flight.requests", Integer.toString(isBesideADeadNode ? 1 : 1 + dice.nextInt(5)));
         settings.put("connection.compression", Boolean.toString(dice.chance(0.3)));
@@ -107,6 +114,11 @@ final class FailoverHistory {
         return failovers;
     }
 
+    /** How often something was wrong with the answer to a question about a conflict. */
+    int failedQuestions() {
+        return failedQuestions;
+    }
+
     /** What is stored wrongly, empty if nothing is. */
     List<String> run(Map<PlayedCluster.Misdeed, Integer> done) throws Exception {
         int nodes = isBesideADeadNode ? 2 : 1 + dice.nextInt(3);
@@ -115,6 +127,8 @@ final class FailoverHistory {
             if (isBesideADeadNode) {
                 cluster.nodes().get(1).goDown();
             }
+            // A document that is refused alone as too large is rejected.
+            cluster.limitRequests(operationBytes + MORE_BYTES);
             if (isSynthetic) {
                 cluster.becomeSynthetic();
             }
@@ -128,6 +142,7 @@ final class FailoverHistory {
             live(cluster, true);
             judge(cluster, "in the end");
             judgeAll(cluster);
+            failedQuestions = cluster.failedQuestions();
             cluster.done().forEach((misdeed, times) -> done.merge(misdeed, times, Integer::sum));
         }
         return wrong;

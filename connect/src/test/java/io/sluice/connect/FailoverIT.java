@@ -2,6 +2,7 @@ package io.sluice.connect;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -36,6 +37,7 @@ class FailoverIT {
     private static final int MOST_SHOWN = Integer.getInteger("failover.shown", 5);
     private static final int AT_ONCE = Integer.getInteger("failover.threads", 4);
 
+    private static final long LONGEST_WAIT_NANOS = 30_000_000_000L;
     private static final Logger ALL = Logger.getLogger("");
 
     @TempDir
@@ -95,6 +97,34 @@ class FailoverIT {
         assertEquals(List.of(), wrong);
     }
 
+    /** A node that takes connections and reads nothing stops an upload that no buffer takes; another gets the request. */
+    @Test
+    void aNodeThatReadsNothingCostsNoRecord() throws Exception {
+        int records = 1_009;
+        try (PlayedCluster cluster = new PlayedCluster(2, new Dice(0), 0)) {
+            cluster.nodes().get(1).goDeaf();
+            Map<String, String> settings = Map.of(
+                    "batch.size", Integer.toString(records),
+                    "bulk.size.bytes", Integer.toString(20 << 20),
+                    "linger.ms", "1009",
+                    "read.timeout.ms", "503",
+                    "max.in.flight.requests", "1");
+            try (TaskHarness harness = new TaskHarness(cluster.urls(), settings)) {
+                for (int round = 0; round < 2; round++) {
+                    String document = "{\"p\":\"" + "x".repeat(8 << 10) + "\"}";
+                    harness.put(IntStream.range(0, records)
+                            .mapToObj(number -> harness.record("k" + number, document))
+                            .toList());
+                    harness.putUntilCompleted();
+                }
+                assertEquals(1, harness.attribute("BulkRequestsFailed"));
+                assertEquals(1, harness.attribute("BulkRetries"));
+                assertEquals(2L * records, harness.committable());
+                assertEquals(records, cluster.stored("books").size());
+            }
+        }
+    }
+
     /** A dead node is named in the log and counted; others get its requests without any backoff, and it is taken back. */
     @Test
     void aDeadNodeIsLeftOutInSight() throws Exception {
@@ -124,7 +154,9 @@ class FailoverIT {
                                                 + ": HttpHostConnectException: Connection refused; left out for 1000 ms, 1 of 2 nodes are")
                                 .size());
                 dead.comeBack();
+                long deadline = System.nanoTime() + LONGEST_WAIT_NANOS;
                 while (harness.attribute("NodesLeftOut") > 0) {
+                    assertTrue(System.nanoTime() < deadline, "it is still left out");
                     cluster.sleep(20);
                     harness.put(records(harness, 1));
                 }
@@ -142,19 +174,15 @@ class FailoverIT {
     /** Whatever nodes, connections and answers do: what is committed is stored, and in the end all is, once. */
     @Test
     void whatIsCommittedIsStored() throws Exception {
-        Map<PlayedCluster.Misdeed, Integer> done = new ConcurrentSkipListMap<>();
-        List<String> wrong = Collections.synchronizedList(new ArrayList<>());
+        Tally tally = new Tally();
         AtomicLong seeds = new AtomicLong(SEED >= 0 ? SEED : FIRST);
-        LongAdder failovers = new LongAdder();
-        LongAdder histories = new LongAdder();
         long deadline = System.nanoTime() + SECONDS * 1_000_000_000L;
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < (SEED >= 0 ? 1 : AT_ONCE); i++) {
             Thread thread = new Thread(() -> {
                 do {
-                    failovers.add(run(seeds.getAndIncrement(), done, wrong));
-                    histories.increment();
-                } while (SEED < 0 && System.nanoTime() < deadline && wrong.size() < MOST_SHOWN);
+                    tally.run(new FailoverHistory(seeds.getAndIncrement(), certificate));
+                } while (SEED < 0 && System.nanoTime() < deadline && tally.wrong.size() < MOST_SHOWN);
             });
             threads.add(thread);
             thread.start();
@@ -162,25 +190,39 @@ class FailoverIT {
         for (Thread thread : threads) {
             thread.join();
         }
-        System.out.printf(
-                "%,d fail-overs in %,d histories, %,d wrong; requests: %s%n",
-                failovers.sum(), histories.sum(), wrong.size(), done);
-        assertEquals(List.of(), wrong);
+        System.out.println(tally);
+        assertEquals(List.of(), tally.wrong);
     }
 
-    /** Returns how many fail-overs were judged. */
-    private static long run(long seed, Map<PlayedCluster.Misdeed, Integer> done, List<String> wrong) {
-        FailoverHistory history = new FailoverHistory(seed, certificate);
-        List<String> offences;
-        try {
-            offences = history.run(done);
-        } catch (Exception | AssertionError failed) {
-            offences = List.of(failed + " at " + failed.getStackTrace()[0] + ", cause " + failed.getCause());
+    /** What so many histories came to. */
+    private static final class Tally {
+        private final Map<PlayedCluster.Misdeed, Integer> done = new ConcurrentSkipListMap<>();
+        private final List<String> wrong = Collections.synchronizedList(new ArrayList<>());
+        private final LongAdder histories = new LongAdder();
+        private final LongAdder failovers = new LongAdder();
+        private final LongAdder failedQuestions = new LongAdder();
+
+        void run(FailoverHistory history) {
+            List<String> offences;
+            try {
+                offences = history.run(done);
+            } catch (Exception | AssertionError failed) {
+                offences = List.of(failed + " at " + failed.getStackTrace()[0] + ", cause " + failed.getCause());
+            }
+            histories.increment();
+            failovers.add(history.failovers());
+            failedQuestions.add(history.failedQuestions());
+            if (!offences.isEmpty()) {
+                wrong.add("\n-Dfailover.seed=" + history + "\n" + offences.size() + " times wrong, at first "
+                        + offences.get(0));
+            }
         }
-        if (!offences.isEmpty()) {
-            wrong.add("\n-Dfailover.seed=" + history + "\n" + offences.size() + " times wrong, at first "
-                    + offences.get(0));
+
+        @Override
+        public String toString() {
+            return String.format(
+                    "%,d fail-overs in %,d histories, %,d wrong; %,d questions about conflicts failed; requests: %s",
+                    failovers.sum(), histories.sum(), wrong.size(), failedQuestions.sum(), done);
         }
-        return history.failovers();
     }
 }

@@ -80,7 +80,6 @@ final class PlayedCluster implements AutoCloseable {
     /** A document that is refused as too large is rejected if it is alone. */
     private static final Integer[] REFUSALS_OF_LARGE = {400, 408, 413, 413, 413, 429, 500, 502, 503, 504};
 
-    private static final int MOST_BYTES_OF_ONE = 1_100;
 
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "played-node");
@@ -96,6 +95,8 @@ final class PlayedCluster implements AutoCloseable {
     private final List<String> offences = new ArrayList<>();
     private boolean isHealthy;
     private boolean isSynthetic;
+    private int mostBytes = Integer.MAX_VALUE;
+    private int failedQuestions;
 
     /** @param wickedness how much of all that happens is wrong, from 0 to 1 */
     PlayedCluster(int count, Dice dice, double wickedness) throws IOException {
@@ -109,6 +110,11 @@ final class PlayedCluster implements AutoCloseable {
         for (int i = 0; i < count; i++) {
             nodes.add(new PlayedNode(this, tls));
         }
+    }
+
+    /** Perhaps refuses what is longer as too large. */
+    synchronized void limitRequests(int bytes) {
+        mostBytes = bytes;
     }
 
     /** Puts documents together from their fields when it is asked for them, their arrays in order. */
@@ -151,8 +157,15 @@ final class PlayedCluster implements AutoCloseable {
         return chance(0.1);
     }
 
-    synchronized Misdeed nextMisdeed() {
+    /** How often something was wrong with the answer to a question about a conflict. */
+    synchronized int failedQuestions() {
+        return failedQuestions;
+    }
+
+    synchronized Misdeed nextMisdeed(PlayedRequest request) {
         Misdeed next = chance(1) ? ALL[dice.nextInt(ALL.length)] : Misdeed.NONE;
+        boolean isQuestion = request.isAboutDocuments() || request.isAboutIndex();
+        failedQuestions += isQuestion && next != Misdeed.NONE ? 1 : 0;
         done.merge(next, 1, Integer::sum);
         return next;
     }
@@ -167,7 +180,7 @@ final class PlayedCluster implements AutoCloseable {
         return dice.oneOf(
                 !request.isBulk()
                         ? REFUSALS
-                        : request.length() > MOST_BYTES_OF_ONE ? REFUSALS_OF_LARGE : REFUSALS_OF_BULKS);
+                        : request.length() > mostBytes ? REFUSALS_OF_LARGE : REFUSALS_OF_BULKS);
     }
 
     /** Notes what a client must never do. */

@@ -20,7 +20,7 @@ final class PlayedNode implements AutoCloseable {
     /** A name with several addresses, of which the node has one. */
     private static final String HOST = System.getProperty("failover.host", "127.0.0.1");
 
-    private static final int MOST_ATTEMPTS = 20;
+    private static final int MOST_ATTEMPTS = 500;
     private static final int RECEIVE_BYTES = 16 << 10;
 
     private final PlayedCluster cluster;
@@ -45,10 +45,13 @@ final class PlayedNode implements AutoCloseable {
 
     private synchronized void listen(int wanted) throws IOException {
         ServerSocket socket = new ServerSocket();
-        socket.setReuseAddress(true);
+        // A port of its own is nobody's placeholder.
+        socket.setReuseAddress(wanted > 0);
         // Small, so that who writes to a node that does not read is stopped.
         socket.setReceiveBufferSize(RECEIVE_BYTES);
         socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), wanted), 128);
+        // So that its connections, once closed, leave the port to it.
+        socket.setReuseAddress(true);
         listening = socket;
         cluster.threads().execute(() -> accept(socket));
     }
@@ -66,8 +69,8 @@ final class PlayedNode implements AutoCloseable {
             listening.close();
             connections.forEach(PlayedNode::reset);
             placeholder = new Socket();
-            // With it, any server that asks for some port may be given this one, too.
-            placeholder.setReuseAddress(false);
+            // Else the last connections that the node closed would keep it from the port for a minute.
+            placeholder.setReuseAddress(true);
             keepPort();
         } catch (IOException taken) {
             throw new IllegalStateException(taken);
@@ -94,7 +97,22 @@ final class PlayedNode implements AutoCloseable {
         isDeaf = false;
         if (listening.isClosed() && !isClosed) {
             placeholder.close();
-            listen(port);
+            listenAgain();
+        }
+    }
+
+    /** Whoever was given the port between two sockets of the node has it for a short while only. */
+    private void listenAgain() throws IOException {
+        for (int attempt = 0; ; attempt++) {
+            try {
+                listen(port);
+                return;
+            } catch (BindException inUse) {
+                if (attempt == MOST_ATTEMPTS) {
+                    throw inUse;
+                }
+                cluster.sleep(1);
+            }
         }
     }
 
@@ -108,7 +126,7 @@ final class PlayedNode implements AutoCloseable {
     }
 
     private void awaitHearing() {
-        while (isDeaf) {
+        while (isDeaf && !Thread.currentThread().isInterrupted()) {
             cluster.sleep(5);
         }
     }
@@ -182,7 +200,7 @@ final class PlayedNode implements AutoCloseable {
             answer.write(200, "application/json", new byte[0], "");
             return true;
         }
-        PlayedCluster.Misdeed misdeed = cluster.nextMisdeed();
+        PlayedCluster.Misdeed misdeed = cluster.nextMisdeed(request);
         return misdeed.isInMidUpload()
                 ? isKeptInMidUpload(misdeed, request, in, connection, talk, answer)
                 : isKept(misdeed, new PlayedCluster.Question(request, request.text(in)), in, connection, answer);
