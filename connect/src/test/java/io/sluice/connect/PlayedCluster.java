@@ -80,7 +80,6 @@ final class PlayedCluster implements AutoCloseable {
     /** A document that is refused as too large is rejected if it is alone. */
     private static final Integer[] REFUSALS_OF_LARGE = {400, 408, 413, 413, 413, 429, 500, 502, 503, 504};
 
-
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "played-node");
         thread.setDaemon(true);
@@ -178,9 +177,7 @@ final class PlayedCluster implements AutoCloseable {
     /** A status with which a request is refused that goes again. */
     synchronized int refusal(PlayedRequest request) {
         return dice.oneOf(
-                !request.isBulk()
-                        ? REFUSALS
-                        : request.length() > mostBytes ? REFUSALS_OF_LARGE : REFUSALS_OF_BULKS);
+                !request.isBulk() ? REFUSALS : request.isLongerThan(mostBytes) ? REFUSALS_OF_LARGE : REFUSALS_OF_BULKS);
     }
 
     /** Notes what a client must never do. */

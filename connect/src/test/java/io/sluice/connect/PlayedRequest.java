@@ -85,6 +85,11 @@ record PlayedRequest(String method, String path, Map<String, String> headers) {
         return Integer.parseInt(headers.getOrDefault("content-length", isChunked() ? "1000" : "0"));
     }
 
+    /** Of a body in chunks nobody knows before its end. */
+    boolean isLongerThan(int bytes) {
+        return !isChunked() && length() > bytes;
+    }
+
     private boolean isChunked() {
         return "chunked".equals(headers.get("transfer-encoding"));
     }
