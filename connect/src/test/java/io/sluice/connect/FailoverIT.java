@@ -107,7 +107,7 @@ class FailoverIT {
                     "batch.size", Integer.toString(records),
                     "bulk.size.bytes", Integer.toString(20 << 20),
                     "linger.ms", "1009",
-                    "read.timeout.ms", "503",
+                    "read.timeout.ms", "5003",
                     "max.in.flight.requests", "1");
             try (TaskHarness harness = new TaskHarness(cluster.urls(), settings)) {
                 for (int round = 0; round < 2; round++) {
