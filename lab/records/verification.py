@@ -161,11 +161,6 @@ class SinkLedger(Record):
         """Records that the worker is known to have skipped."""
         return sum(task.skipped or 0 for task in self.tasks.values())
 
-    @property
-    def undelivered(self) -> int:
-        """Records that the worker is known to have read and not handed over."""
-        return self.skipped + sum(task.filtered or 0 for task in self.tasks.values())
-
 
 class LedgerCheck(Record):
     """One law of the sink's ledger, and whether it holds.

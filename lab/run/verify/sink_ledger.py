@@ -182,9 +182,9 @@ def coverage(ledger: SinkLedger, in_topic: Mapping[str, int], *, restarted: bool
     """What has been counted. The worker does not say of which partition it has handed no record over."""
     read, there = records_read(ledger), Counter(in_topic)
     unread = (there - read).total()
-    if restarted or unread > ledger.undelivered:
+    if restarted or unread > ledger.skipped:
         return "since a task's last start"
-    is_once = unread == ledger.undelivered and not read - there
+    is_once = unread == ledger.skipped and not read - there
     return "each record once" if is_once else "some records twice"
 
 
@@ -199,7 +199,7 @@ def unindexed_records(
     if ledger is None or coverage(ledger, in_topic, restarted=restarted) != "each record once":
         return {}
     topics = {name.rpartition("-")[0] for name in in_topic}
-    undelivered = ledger.undelivered if len(topics) == 1 else 0
+    undelivered = ledger.skipped if len(topics) == 1 else 0
     return {topic: unindexed_of(topic, ledger, undelivered) for topic in topics}
 
 
@@ -227,7 +227,7 @@ def against_the_run(ledger: SinkLedger, evidence: LedgerEvidence, covers: Covers
             "read",
             sum(evidence.in_topic.values()),
             "in the topic",
-            ledger.undelivered,
+            ledger.skipped,
         ),
         (
             "index",

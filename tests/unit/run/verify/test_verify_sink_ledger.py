@@ -183,13 +183,19 @@ def with_skipped(made: SinkLedger, *, skipped: int | None = None, filtered: int 
     return SinkLedger(tasks={number: task.model_copy(update={"skipped": skipped, "filtered": filtered})})
 
 
-def test_records_that_the_worker_skipped_or_a_transform_removed_close_the_topic() -> None:
+def test_records_that_the_worker_skipped_close_the_topic() -> None:
     """Of which partition they were, it does not say."""
-    made = with_skipped(tasks({"b-0": ledger(indexed=101), "b-1": ledger(indexed=50)}), skipped=2, filtered=1)
+    made = with_skipped(tasks({"b-0": ledger(indexed=101), "b-1": ledger(indexed=50)}), skipped=3, filtered=0)
     against = found({"b-0": 103, "b-1": 51}, indexed=151)
     verdict = ledger_verdict(LedgerReading(made), against)
     assert (verdict.covers, [check.outcome for check in verdict.checks]) == ("each record once", ["holds"] * 5)
     assert verdict.checks[2].found == "151 read by the sink, 3 skipped by the worker, 154 in the topic"
+
+
+def test_what_a_transform_removed_is_missing() -> None:
+    """A document that nobody refused and nobody stored is lost, whoever has removed it."""
+    made = with_skipped(tasks({"b-0": ledger(indexed=101)}), skipped=0, filtered=2)
+    assert outcomes(made, found({"b-0": 103}, indexed=101))[2] == "not checked"
 
 
 def test_a_record_too_few_is_not_made_up_for_by_one_that_was_skipped() -> None:

@@ -84,9 +84,7 @@ sealed interface Outcome {
             case 429, 502, 503, 504 -> AGAIN;
             case 403 -> isOfType(error, "cluster_block_exception") ? AGAIN : AGAIN_COUNTED;
             case 401 -> AGAIN_COUNTED;
-            // A pipeline's "fail" says 500, and means the document.
-            case 500 -> isOfType(error, "fail_processor_exception") ? REJECTED : AGAIN_COUNTED;
-            default -> status > 500 ? AGAIN_COUNTED : REJECTED;
+            default -> status >= 500 ? AGAIN_COUNTED : REJECTED;
         };
     }
 

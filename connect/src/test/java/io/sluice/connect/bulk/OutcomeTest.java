@@ -54,7 +54,7 @@ class OutcomeTest {
                 "INDEX|403|security_exception|denied|AGAIN_COUNTED",
                 "INDEX|401|security_exception|denied|AGAIN_COUNTED",
                 "INDEX|500|x|y|AGAIN_COUNTED",
-                "INDEX|500|fail_processor_exception|why|REJECTED",
+                "INDEX|500|fail_processor_exception|why|AGAIN_COUNTED",
             })
     void statusesDecide(Kind kind, int status, String type, String reason, String expected) {
         ItemError error = type == null ? null : new ItemError(type, reason);
