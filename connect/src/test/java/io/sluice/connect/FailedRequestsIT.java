@@ -51,6 +51,20 @@ class FailedRequestsIT extends MisbehavingServer {
         }
     }
 
+    /** Of a cluster that refuses two requests of three whatever they hold, all are accepted in the end, some in halves. */
+    @Test
+    void requestsRefusedAtRandomAreAcceptedInTheEnd() throws Exception {
+        int[] statuses = {429, 502, 503, 504};
+        misbehaviour = (request, exchange, ids) ->
+                request % 3 != 2 && answer(exchange, statuses[request % statuses.length], "<html>busy</html>");
+        try (TaskHarness harness = harness()) {
+            harness.put(records(harness, 997));
+            assertAllAccepted(harness, 997);
+            assertTrue(harness.attribute("BulkRetries") > 0);
+            assertEquals(Set.of(), harness.deadLetters);
+        }
+    }
+
     /** Connections that are closed without an answer, answers cut short and answers that never come are survived. */
     @Test
     void lostAnswersAreSurvived() throws Exception {
