@@ -89,10 +89,11 @@ final class Failures {
         }
         saidOfUnstoredAtNanos = nowNanos;
         LOG.warn(
-                "{}: {} documents went to the failure store, an ingest pipeline dropped {} (since the last warning)",
-                target,
+                "{} documents went to the failure store and an ingest pipeline dropped {} since the last warning, the last"
+                        + " for {}",
                 redirectedSinceWarning,
-                droppedSinceWarning);
+                droppedSinceWarning,
+                target);
         redirectedSinceWarning = 0;
         droppedSinceWarning = 0;
     }
