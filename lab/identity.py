@@ -98,6 +98,8 @@ def marked(variable: str) -> Iterator[tuple[psutil.Process, str]]:
 
     Those of containers are left out: the value may name a folder or a process of theirs.
     """
+    # psutil keeps what it saw under a number, and refuses to signal another process that has the number since.
+    psutil.process_iter.cache_clear()
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             value = process.environ().get(variable)

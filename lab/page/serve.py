@@ -161,12 +161,16 @@ class KeptPage:
         if page is not None and page.runs == str(runs.resolve()):
             return page
         cls.stop(folder)
+        child = None
         try:
             address, child = started(runs, UP, kept_of=folder)
             page = cls(identity_of(child.pid), address, str(runs.resolve()))
             page._write(folder)
         except (OSError, WritingError) as error:
-            cls.stop(folder)
+            if child is not None:
+                # Not by its marker: a program that the system is still laying out has no environment yet.
+                child.kill()
+                child.wait()
             raise StackError(f"page: cannot be started: {error}") from error
         return page
 
@@ -187,6 +191,7 @@ class KeptPage:
         for process in left:
             with contextlib.suppress(psutil.Error):
                 process.kill()
+        psutil.wait_procs(left, timeout=END_WITHIN_S)
         with contextlib.suppress(OSError):
             (folder / STATE).unlink(missing_ok=True)
         return bool(running)

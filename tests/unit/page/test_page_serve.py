@@ -182,3 +182,29 @@ def test_a_page_that_cannot_be_written_down_does_not_stay(tmp_path: Path) -> Non
     with pytest.raises(StackError, match="page: cannot be started"):
         KeptPage.start(tmp_path, tmp_path)
     assert not [value for _, value in marked("SLUICE_PAGE_OF") if value == str(tmp_path)]
+
+
+def test_a_page_whose_environment_is_not_there_yet_does_not_stay_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As between the moment in which the system takes a program and the one in which it has laid it out."""
+    (tmp_path / "page.json").mkdir()
+    monkeypatch.setattr(serve, "marked", lambda _variable: iter(()))
+    before = psutil.Process().children()
+    with pytest.raises(StackError, match="page: cannot be started"):
+        KeptPage.start(tmp_path, tmp_path)
+    assert psutil.Process().children() == before
+
+
+def test_a_page_that_does_not_end_when_asked_has_ended_when_it_counts_as_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is killed then, and the kernel needs a moment too."""
+    monkeypatch.setattr(serve, "END_WITHIN_S", 0.5)
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+    environment = {**os.environ, serve.KEPT_OF: str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", deaf], env=environment, stdout=subprocess.PIPE) as page:
+        assert page.stdout is not None
+        page.stdout.readline()
+        assert KeptPage.stop(tmp_path)
+        assert not psutil.pid_exists(page.pid)

@@ -196,3 +196,14 @@ def test_a_process_of_another_pid_namespace_has_not() -> None:
         (inner,) = psutil.Process(outer.pid).children()
         assert not is_numbered_like_us(inner.pid)
         outer.communicate()
+
+
+def test_a_process_is_found_that_has_the_number_of_one_that_was_seen_before() -> None:
+    """The library keeps what it once saw under a number, and would not signal its successor."""
+    environment = {**os.environ, "SLUICE_STACK": "here"}
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=PIPE, env=environment) as server:
+        (kept,) = (process for process in psutil.process_iter() if process.pid == server.pid)
+        kept._ident = (server.pid, 1.0)
+        (found,) = (process for process, _ in marked("SLUICE_STACK") if process.pid == server.pid)
+        found.kill()
+        assert server.wait(20) == -9
