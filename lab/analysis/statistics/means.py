@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import cbrt, sqrt
-from statistics import NormalDist, fmean, median
+from math import sqrt
+from statistics import fmean, median
+
+from scipy.special import chdtri, fdtrc
 
 from lab.analysis.statistics.student import p_value
 
 PRIOR_FREEDOM = 4.0
 """What the other comparisons weigh in a comparison's variance: as much as this many of its own degrees of freedom."""
-OUTLYING = NormalDist().inv_cdf(0.99)
+OUTLYING = 0.01
+"""A variance that so small a share exceeds by chance stays apart."""
 TRIM = 0.2
 LEAST_TRIMMED = 6
 """Of fewer values a trimmed mean keeps 2 degrees of freedom or none."""
@@ -161,16 +164,13 @@ def _is_outlying(one: Mean, others: Sequence[Mean]) -> bool:
 
     Theirs is the median, which a second wild one does not move, put right for a variance's own skewness.
 
-    Source: Paulson, "An approximate normalization of the analysis of variance distribution", 1942 (Abramowitz and
-        Stegun, 26.6.15); Wilson and Hilferty, 1931: the median of χ²/ν is (1 − 2/(9ν))³. F of 2 and 20 degrees of
-        freedom is above 5.85 once in a hundred.
+    Source: F of 2 and 20 degrees of freedom is above 5.85 once in a hundred. The median of χ²/ν is that of SciPy.
     """
     if not others:
         return False
-    usual = median((other.variance or 0.0) / (1 - 2 / (9 * other.freedom)) ** 3 for other in others)
-    root = cbrt((one.variance or 0.0) / usual)
-    own, theirs = 2 / (9 * one.freedom), 2 / (9 * sum(other.freedom for other in others))
-    return ((1 - theirs) * root - (1 - own)) / sqrt(theirs * root**2 + own) > OUTLYING
+    usual = median((other.variance or 0.0) * other.freedom / float(chdtri(other.freedom, 0.5)) for other in others)
+    freedom = sum(other.freedom for other in others)
+    return float(fdtrc(one.freedom, freedom, (one.variance or 0.0) / usual)) < OUTLYING
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Mean:

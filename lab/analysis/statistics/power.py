@@ -1,10 +1,11 @@
 """What so many repeats can show: the smallest effect that a comparison within blocks would have found."""
 
 from math import expm1, sqrt
-from statistics import NormalDist
+
+from scipy.special import chdtri, nctdtrinc
 
 from lab.analysis.statistics.means import PRIOR_FREEDOM
-from lab.analysis.statistics.student import CONFIDENCE, SIGNIFICANCE, critical
+from lab.analysis.statistics.student import SIGNIFICANCE, critical
 
 POWER = 0.8
 MOST = 100.0
@@ -31,15 +32,14 @@ def smallest_detectable(error: float, freedom: float, comparisons: int = 1) -> t
 
 
 def detectable_errors(freedom: float, comparisons: int = 1) -> float:
-    """The effect, in standard errors, that the interval leaves out four times in five: a noncentral t.
+    """The effect, in standard errors, that the interval leaves out four times in five.
 
     That the opposite is shown instead is too rare to matter.
 
-    Source: Abramowitz and Stegun, 26.7.10: P(t' < t) is Φ((t·(1 − 1/(4ν)) − δ)/√(1 + t²/(2ν))). Cohen, "Statistical
-        Power Analysis", 1988: 34 pairs show half a standard deviation, which is 2.9 standard errors.
+    Source: the noncentral t distribution. Cohen, "Statistical Power Analysis", 1988: 34 pairs show half a standard
+        deviation, which is 2.9 standard errors.
     """
-    bound = critical(SIGNIFICANCE / comparisons, freedom)
-    return bound * (1 - 1 / (4 * freedom)) + NormalDist().inv_cdf(POWER) * sqrt(1 + bound**2 / (2 * freedom))
+    return float(nctdtrinc(freedom, 1 - POWER, critical(SIGNIFICANCE / comparisons, freedom)))
 
 
 def expected_width(spread: float, blocks: int, comparisons: int, beside: int = 0) -> float:
@@ -58,9 +58,7 @@ def expected_width(spread: float, blocks: int, comparisons: int, beside: int = 0
 def _true_errors(freedom: float) -> tuple[float, float]:
     """The true standard error as multiples of the estimated one, in 95 of 100 cases.
 
-    Source: Wilson and Hilferty, "The distribution of chi-square", 1931: the cube root of χ²/ν is nearly normal, with
-        mean 1 − 2/(9ν) and variance 2/(9ν). With 8 degrees of freedom: 0.68 and 1.93 (exact: 1.92); with 2, the
-        fewest, 0.52 and 8.7 (exact: 6.3).
+    Source: that of χ²: with 8 degrees of freedom 0.68 and 1.92, with 2, the fewest, 0.52 and 6.3.
     """
-    skew, z = 2 / (9 * freedom), NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    return (1 - skew + z * sqrt(skew)) ** -1.5, (1 - skew - z * sqrt(skew)) ** -1.5
+    least, most = (sqrt(freedom / float(chdtri(freedom, share))) for share in (SIGNIFICANCE / 2, 1 - SIGNIFICANCE / 2))
+    return least, most
