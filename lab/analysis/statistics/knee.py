@@ -1,12 +1,12 @@
 """The knee of a ramp: the highest rate at which p99 keeps its bound, with its interval."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from math import log1p, sqrt
-from statistics import NormalDist
 
 import numpy as np
+from scipy.special import ndtri
 
 from lab.analysis.statistics.student import CONFIDENCE
 from lab.records.queries import RampStep
@@ -54,7 +54,10 @@ def knee(steps: Sequence[RampStep], bound_ms: float | None) -> Knee:
     answered = sorted((step for step in steps if step.answered and step.latency_ms), key=lambda step: step.rate_per_s)
     if bound_ms is None or not answered:
         return Knee(None, None, None, "no step of the ramp was answered")
-    paces = _evened([_pace(step, step.latency_ms["p99"]) for step in answered], [step.answered for step in answered])
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - a third of a second, for ramps alone
+
+    measured = [_pace(step, step.latency_ms["p99"]) for step in answered]
+    paces = isotonic_regression(measured, weights=[step.answered for step in answered]).x
     broken = next((place for place, pace in enumerate(paces) if pace > -1 / bound_ms), None)
     if broken == 0:
         return Knee(None, None, None, "the first step of the ramp breaks the bound already; start at a lower rate")
@@ -63,7 +66,7 @@ def knee(steps: Sequence[RampStep], bound_ms: float | None) -> Knee:
     (below, above), (kept, broke) = answered[broken - 1 : broken + 1], paces[broken - 1 : broken + 1]
     share = (-1 / bound_ms - kept) / (broke - kept)
     rate_per_s = below.rate_per_s + share * (above.rate_per_s - below.rate_per_s)
-    return Knee(rate_per_s, *_sure(answered, bound_ms))
+    return Knee(float(rate_per_s), *_sure(answered, bound_ms))
 
 
 def _pace(step: RampStep, p99_ms: float) -> float:
@@ -82,22 +85,6 @@ def _sure(steps: Sequence[RampStep], bound_ms: float) -> tuple[float | None, flo
     return keep[-1][0].rate_per_s if keep else None, broken[-1][0].rate_per_s if broken else None
 
 
-def _evened(values: Iterable[float], weights: Iterable[float]) -> list[float]:
-    """The rising series that is nearest to this one: neighbours that fall are pooled until none does.
-
-    Source: Barlow et al., 1972 (pool adjacent violators). Of 1, 3, 2, 4 with equal weights: 1, 2.5, 2.5, 4.
-    """
-    pools: list[tuple[float, float, int]] = []
-    for value, weight in zip(values, weights, strict=True):
-        mean, total, places = value, weight, 1
-        while pools and pools[-1][0] > mean:
-            before, heavy, more = pools.pop()
-            mean = (before * heavy + mean * total) / (heavy + total)
-            total, places = heavy + total, places + more
-        pools.append((mean, total, places))
-    return [mean for mean, _, places in pools for _ in range(places)]
-
-
 def p99_interval_ms(step: RampStep, unloaded_ms: float) -> tuple[float, float]:
     """Where the p99 of a step lies at 95 %: between two of its own latencies, whatever their distribution.
 
@@ -112,7 +99,7 @@ def p99_interval_ms(step: RampStep, unloaded_ms: float) -> tuple[float, float]:
         hardly wait are as 1,000 independent ones: from the 98.38 % to the 99.62 % that took no longer.
     """
     independent = step.answered * min(1.0, unloaded_ms / step.latency_ms["p99"]) ** 2 / 4
-    reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * sqrt(SHARE * (1 - SHARE) / independent)
+    reach = float(ndtri((1 + CONFIDENCE) / 2)) * sqrt(SHARE * (1 - SHARE) / independent)
     return _latency_ms(step, max(0.5, SHARE - reach)), _latency_ms(step, SHARE + reach)
 
 
