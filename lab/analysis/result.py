@@ -34,7 +34,11 @@ def analyse(run_dir: Path) -> RunAnalysis:
     Raises:
         ProfileError: The folder is not a run's.
     """
-    folder = read_run(run_dir)
+    return analysed(read_run(run_dir))
+
+
+def analysed(folder: RunFolder) -> RunAnalysis:
+    """A run's figures and verdict, made from what its folder holds."""
     run = folder.run
     alone = run.query_load if run.load == "query" else None
     cut = query_windows(folder.samples, alone) if alone else windows(folder.samples, run.verification.expect)

@@ -12,8 +12,19 @@ from lab.records.queries import QueryLoadResult
 from lab.records.result import Window
 from lab.records.samples import Sample
 
+WARM_UP_S = 3.0
+"""Of every load, from its first document on: what is not counted. The connector starts, the index is new, buffers fill.
+
+By the clock, so that it is the same for a fast variant and a slow one. Cut by what makes each run's own rest least
+uncertain, as it was, it stayed in the short runs of fast variants: +18 % was told as +15 %, and no interval held it.
+"""
+END_S = 0.9
+"""Before the last document, where nobody says when all had been read: the last requests are on their way, and fewer at
+a time than before."""
 LEAST_SAMPLES = 3
 LEAST_S = 5.0
+LEAST_RATED_S = 1.0
+"""Of two samples, whose counts are exact, for a rate that may scatter but is not shifted."""
 LEAST_VALUES = 8
 """Fewer values than these tell nothing."""
 BATCH = 5
@@ -31,10 +42,9 @@ class Windows:
         load: Those of the load phase, and the last one before it, from which its counters grow.
         growing: Those of the load phase from the first in which `index_total` of the primaries had grown to the last;
             where nothing is to be stored, what the sink had read.
-        window: Those of `growing` that rates are taken from: without the warm-up, and without the last interval, in the
-            middle of which indexing ended. In a run of 12 s that interval alone would move the rate by up to 8 %.
-            Where no steady state was reached, nothing is cut as warm-up. Empty where fewer than three samples would
-            be left: the documents of one interval may be the few that were left over.
+        window: Those of `growing` that rates are taken from: without the first 3 s, and up to the last sample before
+            the sink had read all. Where the rest is not steady but its own end is, the warm-up was longer, and more is
+            cut. Empty where less than 1 s would be left.
         rates_per_s: Growth of that count per second from each sample of the window to the next, as far as it is known.
         is_steady: Whether that count grows steadily over the window; `None`: too few samples to tell.
     """
@@ -92,9 +102,9 @@ def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "
     load = tuple(samples[max(0, of_load[0] - 1) : of_load[-1] + 1])
     count = index_totals if expect == "stored" else consumed
     grown = growing(load, count(load))
-    if len(answered(grown)) < LEAST_SAMPLES:
+    whole = under_load(grown)
+    if len(answered(whole)) < 2 or answered_s(whole) < LEAST_RATED_S:
         return Windows(tuple(samples), load, grown, (), (), None)
-    whole = grown[:-1] if len(grown) > LEAST_SAMPLES else grown
     rates = rates_per_s(whole, count(whole))
     # What is known by commits alone comes in bursts, in which there is no steady state to be seen.
     is_continuous = expect == "stored" or any(sample.sink for sample in whole)
@@ -108,6 +118,17 @@ def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "
         rates_per_s=tuple(rate for _, rate in rates[cut:]),
         is_steady=steady.reached if steady else None,
     )
+
+
+def under_load(grown: Sequence[Sample]) -> tuple[Sample, ...]:
+    """The samples between the warm-up and the end of a load, in which nothing but the servers limits it."""
+    if not grown:
+        return ()
+    begins_s, ends_s = read_s(grown[0]) + WARM_UP_S, read_s(grown[-1])
+    read = [sample.sink.records_read for sample in grown if sample.sink]
+    reading = [sample for sample in grown if sample.sink and sample.sink.records_read < max(read)]
+    until_s = read_s(reading[-1]) if reading else ends_s - END_S
+    return tuple(sample for sample in grown if begins_s <= read_s(sample) <= until_s)
 
 
 def growing(load: Sequence[Sample], counted: Sequence[int | None]) -> tuple[Sample, ...]:

@@ -103,7 +103,7 @@ def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
     assert value_of(result.metrics, "consumed_rate_docs_per_s") == TRUTH.docs_per_tick
     assert "indexing_rate_docs_per_s" not in {metric.name for metric in result.metrics}
     assert result.measured_window is not None
-    assert result.measured_window.ended_s - result.measured_window.started_s == TRUTH.ticks - 2
+    assert result.measured_window.ended_s - result.measured_window.started_s == TRUTH.ticks - 2 - 3
     assert "driver_limited" not in {warning.kind.value for warning in result.warnings}
     page = write_report(analysis).read_text("utf-8")
     assert "were put into Kafka and then read by a sink that stores nothing" in page

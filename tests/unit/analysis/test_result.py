@@ -79,16 +79,16 @@ def test_every_figure_is_what_the_run_was_made_from(tmp_path: Path) -> None:
     assert actual == {key: pytest.approx(value, rel=0.001) for key, value in expected.items()}
 
 
-def test_the_measured_window_is_from_the_first_growth_to_the_last_but_one(tmp_path: Path) -> None:
-    """The sink's start, the interval in which indexing ended, and settling are outside."""
+def test_the_measured_window_is_from_three_seconds_after_the_first_growth_to_the_last_but_one(tmp_path: Path) -> None:
+    """The sink's start, the warm-up, the interval in which indexing ended, and settling are outside."""
     truth = Truth()
     # Counters are read 17 ms after the tick, and rates taken between these instants.
-    first_s = truth.load_starts_s + truth.warm_up_s + 1.017
+    first_s = truth.load_starts_s + truth.warm_up_s + 1.017 + 3
     assert result_of(tmp_path, truth).measured_window == Window(
         started_s=first_s,
         ended_s=truth.load_starts_s + truth.load_s - 0.983,
-        samples=truth.ticks - 1,
-        warm_up_s=0.0,
+        samples=truth.ticks - 4,
+        warm_up_s=3.0,
         steady=True,
     )
 
@@ -100,18 +100,18 @@ def test_end_to_end_latency_of_a_drain_contains_the_waiting(tmp_path: Path) -> N
 
 
 def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
-    """Two seconds of growth are figures for a rough guide, and said to be so."""
+    """Two seconds of growth are its warm-up and its end; there is no rate to be had."""
     result = result_of(tmp_path, Truth(ticks=3))
     assert result.measured_window is None
-    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003)
+    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") is None
     (warning,) = [warning for warning in result.warnings if warning.kind is WarningKind.SHORT_WINDOW]
     assert warning.seen == "the index grew for only 2\u202fs (3 samples); a measured window needs 5 s and 3 samples"
 
 
 def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Path) -> None:
-    """Five seconds of growth would do, but not the four that remain of them."""
+    """Eight seconds of growth would do, but not the four that remain of them."""
     (warning,) = [
-        warning for warning in result_of(tmp_path, Truth(ticks=6)).warnings if warning.kind is WarningKind.SHORT_WINDOW
+        warning for warning in result_of(tmp_path, Truth(ticks=9)).warnings if warning.kind is WarningKind.SHORT_WINDOW
     ]
     assert warning.seen == (
         "only 4\u202fs (5 samples) of the load count after warm-up and end are cut; a measured window needs 5 s and"
@@ -170,8 +170,8 @@ def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path:
         return restarted(sample, lost) if sample.at_s >= killed_s + 3 else {}
 
     result = result_of(tmp_path, truth, with_samples(sampled, change))
-    # First growth 4 s into the load. Until 10 s: 6 ticks; from 13 s, where the new server stands at 0, to 25 s: 12.
-    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003 * 18 / 21)
+    # Warm 7 s into the load. Until 10 s: 3 ticks; from 13 s, where the new server stands at 0, to 25 s: 12.
+    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003 * 15 / 18)
     assert value_of(result.metrics, "indexing_latency_ms", "primaries") == pytest.approx(0.31, rel=0.001)
     # 15 s until the last look at the old one; the new one has used 1.5 × 26 − 15 s since its start.
     assert value_of(result.metrics, "cpu_s_per_million_docs", "elasticsearch-1") == pytest.approx(

@@ -36,13 +36,13 @@ def seconds(part: tuple[Sample, ...]) -> list[float]:
 
 
 def test_a_run_is_cut_where_its_load_begins_and_where_it_stops_to_grow() -> None:
-    """The load has one sample before it; the window is without the interval in the middle of which indexing ended."""
-    found = windows(run(0, 0, 101, 211, 307, 401, 499, 503, 503))
-    assert seconds(found.run) == [-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert seconds(found.load) == [-1, 0, 1, 2, 3, 4, 5, 6, 7, 8]
-    assert seconds(found.growing) == [2, 3, 4, 5, 6, 7]
-    assert seconds(found.window) == [2, 3, 4, 5, 6]
-    assert found.rates_per_s == (110, 96, 94, 98)
+    """The load has one sample before it; the window is without three seconds of warm-up and without the last one."""
+    found = windows(run(0, 0, 101, 211, 307, 401, 499, 601, 701, 709, 709))
+    assert seconds(found.run) == [-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert seconds(found.load) == [-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert seconds(found.growing) == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert seconds(found.window) == [5, 6, 7, 8]
+    assert found.rates_per_s == (98, 102, 100)
     assert found.is_steady is None
 
 
@@ -71,24 +71,40 @@ def test_a_run_without_a_load_or_without_growth_has_no_window() -> None:
 
 def test_lost_samples_are_in_the_window_and_in_no_rate() -> None:
     """The rate goes on from the sample before to the one after; a fall is in no rate and does not end the growth."""
-    found = windows(run(0, 101, None, 307, 11, 211, 401, 503))
-    assert seconds(found.window) == [1, 2, 3, 4, 5, 6]
+    found = windows(run(0, 1, 2, 3, 101, None, 307, 11, 211, 401, 503))
+    assert seconds(found.window) == [4, 5, 6, 7, 8, 9]
     assert found.rates_per_s == (103, 200, 190)
 
 
-def test_three_samples_are_too_few_to_leave_one_out() -> None:
-    """Two of them would give one rate."""
-    assert seconds(windows(run(0, 101, 211, 307)).window) == [1, 2, 3]
-    assert seconds(windows(run(0, 101, 211, 307, 401)).window) == [1, 2, 3]
+def test_what_is_over_within_the_warm_up_has_no_rate() -> None:
+    """Two samples a second apart have one, whose counts are exact."""
+    assert seconds(windows(run(0, 101, 211, 307, 401, 503)).window) == []
+    assert seconds(windows(run(0, 101, 211, 307, 401, 503, 601)).window) == [4, 5]
+
+
+@pytest.mark.parametrize("pace", [101, 307])
+def test_as_much_is_cut_of_a_fast_load_as_of_a_slow_one(pace: int) -> None:
+    """The first three seconds after the first document: of 20 s, and of 6.5."""
+    found = windows(run(*range(0, 2020, pace)))
+    assert seconds(found.growing)[0] == 1
+    assert seconds(found.window)[0] == 4
+
+
+def test_the_end_of_a_load_is_cut_from_where_the_sink_has_read_all() -> None:
+    """From then on fewer and fewer of its requests are on their way."""
+    assert TEMPLATE.sink is not None
+    sinks = [TEMPLATE.sink.model_copy(update={"records_read": min(2000, 201 * at + 400)}) for at in range(12)]
+    load = [seen(at, 201 * at).model_copy(update={"sink": sink}) for at, sink in enumerate(sinks)]
+    assert seconds(windows(load).window) == [4, 5, 6, 7]
 
 
 @pytest.mark.parametrize(
     ("indexed", "step_s", "is_measured"),
     [
-        ((0, 101, 211, 307), 2.5, True),
-        ((0, 101, 211, 307), 2.25, False),
-        ((0, 101, 211), 7.0, False),
-        ((0, 101, None, 307), 7.0, False),
+        ((0, 101, 211, 307, 401, 499, 601), 2.5, True),
+        ((0, 101, 211, 307, 401, 499), 2.25, False),
+        ((0, 101, 211, 307), 7.0, False),
+        ((0, 101, 211, None, 307, 401), 7.0, False),
     ],
     ids=["three samples over 5 s", "over 4.5 s", "two samples", "two that were answered"],
 )
@@ -103,9 +119,9 @@ def test_a_window_of_three_answers_over_five_seconds_is_measured(
 
 def test_the_measured_window_is_told_from_its_first_answer_to_its_last() -> None:
     """With the warm-up that was cut from the growth, and whether what is left is steady."""
-    slow, level = range(0, 153, 51), range(203, 2021, 101)
+    slow, level = range(0, 306, 51), range(356, 2021, 101)
     found = windows(run(*slow, *level))
-    assert found.measured == Window(started_s=START_S + 2, ended_s=START_S + 19, samples=18, warm_up_s=1.0, steady=True)
+    assert found.measured == Window(started_s=START_S + 5, ended_s=START_S + 21, samples=17, warm_up_s=4.0, steady=True)
     assert set(found.rates_per_s) == {101}
 
 
@@ -118,8 +134,8 @@ def consumer(at_s: float, committed: int, *, read: int | None = None) -> Sample:
 
 def test_where_nothing_is_to_be_stored_what_was_read_grows() -> None:
     """By the sink's count, although a sample was lost; commits come in bursts and are judged for no steady state."""
-    counted = windows([consumer(at, 0, read=None if at == 5 else 101 * at) for at in range(14)], "consumed")
-    assert seconds(counted.window) == [float(at) for at in range(1, 13)]
+    counted = windows([consumer(at, 0, read=None if at == 5 else 101 * at) for at in range(18)], "consumed")
+    assert seconds(counted.window) == [float(at) for at in range(4, 17)]
     assert counted.is_steady
-    committed = windows([consumer(at, 101 * at) for at in range(14)], "consumed")
-    assert (committed.window[0].at_s, committed.is_steady) == (START_S + 1, None)
+    committed = windows([consumer(at, 101 * at) for at in range(18)], "consumed")
+    assert (committed.window[0].at_s, committed.is_steady) == (START_S + 4, None)

@@ -85,7 +85,7 @@ def test_several_runs_tell_the_spread(tmp_path: Path) -> None:
         (lambda: directly(TRUTH), "got a load without Kafka and a sink that stores, expected one through both"),
         (lambda: elsewhere(TRUTH), "got servers whose CPU is not known, expected servers that Sluice has started"),
         (
-            lambda: (run(Truth(ticks=3)), samples(Truth(ticks=3))),
+            lambda: (run(Truth(ticks=9)), samples(Truth(ticks=9))),
             "got a run too short for a measured window, expected at least 5 s of growth; load more documents",
         ),
     ],

@@ -58,7 +58,7 @@ class SuiteTruth:
     noise: float = 0.0
     drift: float = 0.0
     docs_per_tick: int = 5004
-    ticks: int = 7
+    ticks: int = 13
     seed: int = 7
     metrics: tuple[MetricKey, ...] = (RATE, LATENCY, ENTITIES, SOURCE, CPU)
     published: str | None = None

@@ -139,7 +139,7 @@ def test_no_difference_is_an_answer(tmp_path: Path) -> None:
     no_difference = "The one comparison shows no difference in {} (3 repeats): 1 same within 5 %."
     assert result.answer == (
         f"{no_difference.format(rate)} {no_difference.format(cost)} The control against itself (A/A) is same within 5 %"
-        " (-1.3 % to +0.7 %); at 80 % power the smallest detectable difference is 1.9 % (1.1–5.7 %)."
+        " (-1.3 % to +0.7 %); at 80 % power the smallest detectable difference is 1.9 % (1.1–5.5 %)."
     )
 
 

@@ -159,7 +159,7 @@ def test_a_run_that_was_repeated_and_one_that_was_lost_are_listed(html: str) -> 
     text = plain(html)
     assert "block 1: void" in text
     assert "block 1, attempt 2: verified" in text
-    assert "block 3, attempt 2: broken · 21 s · 7 documents are missing from the index" in text
+    assert "block 3, attempt 2: broken · 39 s · 7 documents are missing from the index" in text
 
 
 def test_the_page_is_drawn_again_from_the_folder_alone(folder: Path, html: str) -> None:

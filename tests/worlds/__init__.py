@@ -1,0 +1,1 @@
+"""Worlds whose truth is known, which the whole program is held against."""
