@@ -338,7 +338,7 @@ class SuiteResult(Record):
     """What a suite says: `suite.json`.
 
     Attributes:
-        headline: How far the control may differ from itself (A/A), where it was repeated; of pairs what rates are.
+        headline: Of pairs at the same time, what their rates are.
         answer: The question's answer: a sentence for each primary metric, and how far they can be believed.
         factors: One sentence for each factor that the suite names, and one for where it begins to win.
         conclusions: One sentence for each comparison.

@@ -1,17 +1,14 @@
-"""The answer of a suite in two sentences, and one sentence for each comparison."""
+"""The answer of a suite in a few sentences, and one sentence for each comparison."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot, log
 
 from lab.analysis.suite.comparisons import CONTRADICTS, Pair, is_detected, of_pair, published_of, verdict_of
-from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, PER_MB, primary_metrics
+from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, primary_metrics
 from lab.analysis.suite.names import (
-    detectable_text,
     lower_first,
     metric_label,
-    percent,
     published_text,
     ratio_text,
     short_name,
@@ -59,36 +56,6 @@ AT_ONCE = (
 )
 
 
-# --- the headline ---------------------------------------------------------------------------------------------------
-
-
-def headline(findings: Findings, starts_seen: int = 1) -> str:
-    """How far the control may differ from its own repetition (A/A), and of pairs what their rates are.
-
-    Without the first where there is no repetition, or there are too few runs.
-
-    Args:
-        starts_seen: How many starts of the servers the control's runs were made on.
-    """
-    pair = (findings.plan.repetition or "", findings.plan.control)
-    bands = [
-        f"{percent(max(check.high - 1, 1 - check.low))} in {lower_first(metric_label(metric))}"
-        for metric in primary_metrics(findings.plan)
-        if (check := findings.on(pair, metric)) is not None and check.verdict != TOO_FEW and check.low and check.high
-    ]
-    at_once = AT_ONCE if findings.plan.duets else ""
-    if not bands:
-        return at_once
-    where = "one start of the servers"
-    if findings.plan.starts > 1:
-        where = f"{findings.plan.starts} starts of the servers"
-    elif starts_seen > 1:
-        where = f"{starts_seen} starts of the servers, counted as one"
-    up_to = " and by up to ".join(bands)
-    band = f"On this machine, today, two identical variants may differ by up to {up_to} (A/A, {where})."
-    return f"{band} {at_once}".rstrip()
-
-
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
@@ -102,7 +69,7 @@ def answer(findings: Findings) -> str:
             "There are too few verified runs to compare anything: a comparison needs three blocks. Give the suite more"
             " time (`--minutes`) or more repeats; if runs have failed, the warnings say why."
         )
-    reliability = [_checked(check), _smallest(measured), *(_per_entity(findings, pair) for pair in findings.pairs)]
+    reliability = [_checked(check), *(_per_entity(findings, pair) for pair in findings.pairs)]
     second = "; ".join(text for text in reliability if text)
     others = [metric for metric in primary_metrics(findings.plan)[1:] if _measured(findings, metric)]
     differences = " ".join(_differences(findings, metric) for metric in (findings.metric, *others))
@@ -171,16 +138,6 @@ def _checked(check: Effect | None) -> str:
     return f"the control against itself (A/A) is {verdict_of(check)}"
 
 
-def _smallest(measured: Sequence[Effect]) -> str:
-    known = [effect for effect in measured if effect.smallest_detectable is not None]
-    if not known:
-        return ""
-    known.sort(key=lambda effect: effect.smallest_detectable or 0.0)
-    ends = f"{percent(known[0].smallest_detectable)} to {percent(known[-1].smallest_detectable)}, by comparison"
-    size = detectable_text(known[0]) if len(known) == 1 else ends
-    return f"at 80 % power the smallest detectable difference is {size}"
-
-
 def _per_entity(findings: Findings, pair: Pair) -> str:
     """What remains, when documents are not counted, of a difference that was detected."""
     if pair not in findings.documents_per_entity or findings.metric != PER_DOCUMENT:
@@ -195,13 +152,11 @@ def _per_entity(findings: Findings, pair: Pair) -> str:
 
 
 def remarks(findings: Findings) -> list[tuple[str, str]]:
-    """By comparison what its ratios do not say: what else was the limit, and what only counting makes of them."""
-    effects = [(pair, _carried(findings, pair), _counted(findings, pair)) for pair in findings.pairs]
+    """By comparison what only counting makes of its ratios."""
     return [
         (" ÷ ".join(short_name(findings.plan, name) for name in pair), f"{text.removeprefix('. ')}.")
-        for pair, carried, counted in effects
-        # Which metrics show a difference, the page shows.
-        if (text := (carried if carried.startswith(". ") else "") + counted)
+        for pair in findings.pairs
+        if (text := _counted(findings, pair))
     ]
 
 
@@ -221,31 +176,7 @@ def _conclusion(findings: Findings, pair: Pair) -> str:
     measured = [m for m in metrics if (effect := findings.on(pair, m)) is not None and effect.ratios]
     verdicts = "; ".join(_verdict(findings, pair, metric) for metric in measured or metrics)
     what = f"{findings.named(pair[0])} against {findings.named(pair[1])}{about}"
-    return f"{what}: {verdicts}{_carried(findings, pair)}{_counted(findings, pair)}."
-
-
-def _carried(findings: Findings, pair: Pair) -> str:
-    """Which of cost and rate shows the difference, and whether the one explains the other.
-
-    On full cores a document that costs 1/x of the CPU time is indexed at x times the rate. Where the product of both
-    ratios is not 1, by more than their intervals together, something else than Elasticsearch's CPU was the limit. Two
-    runs at the same time share the cores, so that neither rate is what its cost alone allows.
-    """
-    if pair[0] == findings.plan.repetition or not {CPU_PER_DOCUMENT, PER_DOCUMENT} <= set(
-        primary_metrics(findings.plan)
-    ):
-        return ""
-    cost, rate = (findings.on(pair, metric) for metric in (CPU_PER_DOCUMENT, PER_DOCUMENT))
-    if cost is None or rate is None or not (cost.ratio and rate.ratio and cost.low and rate.low):
-        return ""
-    product, width = log(cost.ratio * rate.ratio), hypot(log(cost.ratio / cost.low), log(rate.ratio / rate.low))
-    if abs(product) > width and not findings.plan.duets:
-        return (
-            f". CPU time alone predicts {ratio_text(1 / cost.ratio)} times the rate; {ratio_text(rate.ratio)} was"
-            " measured, so something other than Elasticsearch's CPU was the limit"
-        )
-    detected = [name for name, effect in (("CPU time per document", cost), ("the rate", rate)) if is_detected(effect)]
-    return f"; {' and '.join(detected)} {'show' if len(detected) > 1 else 'shows'} the difference" if detected else ""
+    return f"{what}: {verdicts}{_counted(findings, pair)}."
 
 
 def _verdict(findings: Findings, pair: Pair, metric: MetricKey) -> str:

@@ -78,28 +78,18 @@ def _factor(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -
     why = {idle(findings, pair, figures) for pair in measured}
     reason = why.pop() if len(why) == 1 else None
     could = not reason or any(map(is_detected, measured.values()))
-    words = _is_real(findings, list(measured.values())) if could else f"could not act here, since {reason}"
+    words = _difference(list(measured.values())) if could else f"could not act here, since {reason}"
     return f"{factor[:1].upper()}{factor[1:]} {words}{ending}."
 
 
-def _is_real(findings: Findings, measured: Sequence[Effect]) -> str:
+def _difference(measured: Sequence[Effect]) -> str:
     if not measured:
         return "was not measured"
     detected = [effect for effect in measured if is_detected(effect)]
-    if detected and all(_is_as_the_control(findings, effect) for effect in detected):
-        return "changes no more than the control differs from itself (A/A)"
     if detected:
-        return "is a real factor"
+        return "makes a difference"
     same = all(effect.verdict == "same within 5 %" for effect in measured)
     return "makes no difference of more than 5 %" if same else "is undecided"
-
-
-def _is_as_the_control(findings: Findings, effect: Effect) -> bool:
-    """Whether a ratio lies where that of the control to itself may lie, too."""
-    check = findings.on((findings.plan.repetition or "", findings.plan.control), findings.metric)
-    if check is None or not (check.low and check.high and effect.ratio):
-        return False
-    return check.low <= effect.ratio <= check.high
 
 
 def _clause(findings: Findings, pair: Pair, effect: Effect) -> str:

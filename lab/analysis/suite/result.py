@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons, is_settled
-from lab.analysis.suite.answer import Findings, answer, conclusions, headline
+from lab.analysis.suite.answer import AT_ONCE, Findings, answer, conclusions
 from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
@@ -17,7 +17,6 @@ from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
 from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
 
-FIRST_NODE = "elasticsearch-1"
 SAME_COUNT = 0.01
 """Variants whose documents per entity differ by less count alike."""
 
@@ -61,7 +60,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         in_short=_in_short(plan, published) if published else (),
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
-        headline=headline(findings, _control_starts(suite)),
+        headline=AT_ONCE if plan.duets else "",
         answer=answer(findings),
         factors=factor_sentences(findings, by_variant),
         conclusions=conclusions(findings),
@@ -114,17 +113,6 @@ def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair
 
 def _in_short(plan: SuitePlan, published: Published) -> tuple[str, ...]:
     return tuple(published.in_short_at_a_rate if plan.rate and published.in_short_at_a_rate else published.in_short)
-
-
-def _control_starts(suite: SuiteRecords) -> int:
-    """How many starts of the servers the control's runs that count were made on, after a resumption too."""
-    plan = suite.plan
-    # Of pairs, on either set of servers; the first variant of a pair runs on the first.
-    nodes: dict[bool, set[int | None]] = {True: set(), False: set()}
-    for run in suite.of_variant(plan.control):
-        is_first = not plan.duets or plan.order[run.run.block - 1][0] == plan.control
-        nodes[is_first] |= {server.pid for server in run.result.environment.servers if server.name == FIRST_NODE}
-    return max(1, *map(len, nodes.values()))
 
 
 def counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:
