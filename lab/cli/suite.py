@@ -14,10 +14,10 @@ from rich.markup import escape
 from lab.analysis.statistics.warm_up import is_warm
 from lab.analysis.suite.families import family_of
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, primary_metrics
+from lab.analysis.suite.names import limit_text
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
-from lab.analysis.text import figure
 from lab.cli import complete
 from lab.cli.options import (
     RUNS,
@@ -56,7 +56,7 @@ PrecisionOption = Annotated[
 ]
 RateOption = Annotated[
     str | None,
-    typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of what drains reach.", metavar="RATE"),
+    typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of the control's limit.", metavar="RATE"),
 ]
 DuetsOption = Annotated[
     bool,
@@ -290,9 +290,8 @@ class Resizing:
         begun = self.folder.plan()
         plan = begun.model_copy(update={"variants": planned.variants, **vars(sizes)})
         self.folder.write_plan(plan)
-        if sizes.rate_docs_per_s:
-            limit = f"the warm-up reached {figure(sizes.limit_docs_per_s, 'docs/s')}"
-            console.print(f"open loop: {figure(sizes.rate_docs_per_s, 'docs/s')}; {limit}")
+        if text := limit_text(plan):
+            console.print(text)
         elif sizes.times and sizes.times > 1 and plan.variants != begun.variants:
             console.print(f"drains last {plan.window_s:g} s or more with {sizes.times} times the documents")
         return plan

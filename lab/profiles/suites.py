@@ -137,7 +137,7 @@ class SuiteFile(Section):
     )
     rate: Rate | None = Field(
         None,
-        description="streams instead of drains: documents per second (`600`), or `70 %` of the rate of the warm-up",
+        description="streams instead of drains: documents per second (`600`), or `70 %` of the control's limit",
     )
     repeats: PositiveInt | None = Field(
         None, description="how often each variant runs; 5 unless `minutes` or `precision` is stated"

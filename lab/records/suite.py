@@ -96,9 +96,13 @@ class SuitePlan(Record):
             with a number of repeats.
         window_s: How long a drain shall take at least; `None` where sizes are as profiles state them.
         times: By what the documents of drains are multiplied for that; `None` until a warm-up has told.
-        rate: Of the streams in place of drains: documents per second, or `70 %` of what the warm-up reaches.
-        rate_docs_per_s: What that came to; `None` until a warm-up has told.
-        limit_docs_per_s: What the warm-up reached, in documents of the variant that it ran; `None` likewise.
+        rate: Of the streams in place of drains: documents per second, or `70 %` of the control's limit.
+        rate_docs_per_s: What that came to; `None` until it is known.
+        limit_docs_per_s: What drains reached, in documents of the control; `None` until a warm-up has told. Where
+            streams are at a share of it, its mean indexing rate in drains of full size; otherwise a rough rate.
+        limit_low: With `limit_high`, the 95 % interval of that limit; `None` before it is measured, in a suite that
+            needs none, in older records, and where all drains were equal.
+        limit_drains: How many drains that limit was measured by; `None` likewise.
         order: Per block the names of the variants, in the order of their runs; with `repeats` all of them, otherwise
             those that have begun. A reference of several comparisons may run several times in a block.
         starts: How often the servers are started: every start has blocks of its own.
@@ -127,6 +131,9 @@ class SuitePlan(Record):
     rate: str | None = None
     rate_docs_per_s: float | None = None
     limit_docs_per_s: float | None = None
+    limit_low: float | None = None
+    limit_high: float | None = None
+    limit_drains: Count | None = None
     control: str
     repetition: str | None
     variants: tuple[Variant, ...]

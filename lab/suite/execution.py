@@ -23,7 +23,8 @@ from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.folder import SuiteFolder
-from lab.suite.loads import LoadSizes
+from lab.suite.limit import LIMIT_S, LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
+from lab.suite.loads import LoadSizes, is_share
 from lab.suite.plan import INTERRUPTED_S, WARM_SHARE, WARM_UPS, next_block, pairs_of_part, taken_s
 from producers.dataset import Dataset
 
@@ -39,6 +40,8 @@ MARGIN = 1.2
 """Other variants may be faster than the one that the servers are warmed with."""
 MOST_TIMES = 50
 LAST_RATES = 2
+MOST_LENGTHENED = 3
+"""Times that the drains of full size are made longer: a rate that rests on the start of a load tells too few."""
 MOST_WARM_UPS = 8
 MOST_WARM_UP_S = 180.0
 """Of warm-up drains, after which no other begins: a load of minutes has compiled what there is to compile."""
@@ -288,6 +291,33 @@ class SuiteExecution:
         is_first = before is None or before[:2] != self.session[:2]
         if is_first and not self.was_warm:
             self.warm_on(together, self.plan.start_of(block), begun_s)
+        if is_share(self.plan.rate) and self.plan.rate_docs_per_s is None and self.resize:
+            self.stream_below_limit(together)
+
+    def stream_below_limit(self, together: Sequence[Variant]) -> None:
+        """Measure the limit on warm servers, and make all drains streams at a share of it, which run once uncounted.
+
+        Raises:
+            ProfileError: The control's drains are too short to tell it.
+            StackError: They fail.
+        """
+        plan, begun_s = self.plan, self.clock()
+        assert plan.rate is not None and self.resize is not None  # noqa: S101, PT018 - its caller has looked
+        control = plan.variant(plan.control)
+        self.bench.prepare(control)
+        most_s = MOST_LIMIT_S if plan.minutes is None else LIMIT_SHARE * 60 * plan.minutes
+        limit, drains = measured_limit(
+            lambda number: self.run(control, f"limit {number}", block=0, attempt=number)[1],
+            is_warm=self.is_warm,
+            is_late=lambda: self.clock() - begun_s > most_s,
+        )
+        rate = rate_docs_per_s(plan.rate, limit.value)
+        self.plan = self.resize(
+            LoadSizes(limit.value, rate, limit_low=limit.low, limit_high=limit.high, limit_drains=drains)
+        )
+        for other in together:
+            self.bench.prepare(other)
+            self.run(other, "first stream", block=0, attempt=1)
 
     def warm_on(self, together: Sequence[Variant], start: int, begun_s: float) -> None:
         """More uncounted rounds of what runs on new servers, until a share of the time is over that their part has.
@@ -327,10 +357,10 @@ class SuiteExecution:
         if not needed <= self.warm:
             sizes = self.is_sized_by(variant)
             needed = self.until_stable(variant, needed)
-            if self.counts_longer:
+            for _ in range(MOST_LENGTHENED if self.counts_longer else 0):
                 _, result = self.run(variant, "first of its kind", block=0, attempt=1)
-                if sizes and result is not None and self.plan.times is not None:
-                    self.enlarge(result)
+                if not (sizes and result is not None and self.enlarge(result)):
+                    break
         self.warm |= needed
         self.tried |= {(each, variant.kind) for each in needed}
 
@@ -368,34 +398,42 @@ class SuiteExecution:
         """
         if not (rates and variant.documents and self.resize and self.is_sized_by(variant)):
             return
-        plan, limit_docs_per_s = self.plan, fmean(rates[-LAST_RATES:])
+        rate, rough_docs_per_s = self.plan.rate, fmean(rates[-LAST_RATES:])
         self.plan = self.resize(
-            LoadSizes(limit_docs_per_s, rate_docs_per_s(plan.rate, limit_docs_per_s))
-            if plan.rate
-            else self.sizes_of_drains(limit_docs_per_s, variant.documents)
+            self.sizes_of_drains(rough_docs_per_s, variant.documents)
+            if rate is None or is_share(rate)
+            else LoadSizes(rough_docs_per_s, float(rate))
         )
 
-    def sizes_of_drains(self, limit_docs_per_s: float, documents: int) -> LoadSizes:
-        """Drains that last as long as the plan asks for.
+    @property
+    def drains_last_s(self) -> float:
+        """How long a drain of full size lasts at least: as the plan asks for, or for the limit of streams."""
+        return LIMIT_S if is_share(self.plan.rate) else self.plan.window_s or 0.0
+
+    def sizes_of_drains(self, docs_per_s: float, documents: int) -> LoadSizes:
+        """Drains that last as long at such a rate.
 
         Args:
             documents: Of a warm-up.
         """
-        takes_s, window_s = documents / limit_docs_per_s, self.plan.window_s or 0.0
-        times = 1 if takes_s >= window_s else min(MOST_TIMES, ceil(MARGIN * window_s / takes_s))
-        return LoadSizes(limit_docs_per_s, times=times)
+        takes_s, least_s = documents / docs_per_s, self.drains_last_s
+        times = 1 if takes_s >= least_s else ceil(MARGIN * least_s / takes_s)
+        return LoadSizes(docs_per_s, times=times if is_share(self.plan.rate) else min(MOST_TIMES, times))
 
-    def enlarge(self, result: Result) -> None:
-        """Make drains longer where the first of full size is over too soon.
+    def enlarge(self, result: Result) -> bool:
+        """Make drains longer where one of full size is over too soon; whether it was.
 
         Half of a short warm-up is the start of its load: 60,000 events told 23,000/s of servers that take 60,000/s.
         """
-        rate, times = warm_up_rate(result), self.plan.times or 1
-        if rate is None or self.resize is None or result.status != "verified":
-            return
-        sizes = self.sizes_of_drains(rate, result.documents.produced // times)
-        if (sizes.times or 1) > times:
-            self.plan = self.resize(sizes)
+        times, documents = self.plan.times, result.documents.produced
+        rate = steady_rate(result) or warm_up_rate(result)
+        if rate is None or times is None or self.resize is None or result.status != "verified":
+            return False
+        sizes = self.sizes_of_drains(rate, documents // times)
+        if documents / rate >= self.drains_last_s or (sizes.times or 1) <= times:
+            return False
+        self.plan = self.resize(sizes)
+        return True
 
     def run(
         self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1, short: bool = False
@@ -451,19 +489,3 @@ def least_blocks(plan: SuitePlan) -> int:
     """How many blocks of everything come before a comparison may be found narrow enough."""
     comparisons = [pair for pair in planned_pairs(plan) if pair[0] != plan.repetition]
     return FIRST_BLOCKS if len(comparisons) >= FEW else FIRST_BLOCKS_OF_FEW
-
-
-def warm_up_rate(result: Result, *, of_queries: bool = False) -> float | None:
-    """The rate by which a warm-up is judged: documents delivered over the time of its load phase, in docs/s.
-
-    The whole phase, because a drain that stores nothing has no indexing rate. Of queries alone, those per second.
-    """
-    if of_queries:
-        rates = (
-            metric.value for metric in result.metrics if (metric.name, metric.scope) == ("query_rate_per_s", "run")
-        )
-        return next(rates, None)
-    load = next((phase for phase in result.phases if phase.name == "load"), None)
-    if load is None or load.ended_s <= load.started_s:
-        return None
-    return result.documents.produced / (load.ended_s - load.started_s)

@@ -18,21 +18,39 @@ class LoadSizes:
     """How large the loads of a suite are, by the limit that its warm-up has found.
 
     Attributes:
-        limit_docs_per_s: What the warm-up reached.
+        limit_docs_per_s: What drains reached: of streams at a share of it, as `lab.suite.limit` measures it; of others,
+            what their size follows from.
         rate_docs_per_s: Of streams in place of drains; `None` for drains.
         times: By what the documents of drains are multiplied.
+        limit_low: With `limit_high`, where the measured limit lies at 95 %; `None` where nothing but a size follows.
+        limit_drains: How many drains it is the mean of; `None` likewise.
     """
 
     limit_docs_per_s: float
     rate_docs_per_s: float | None = None
     times: int | None = None
+    limit_low: float | None = None
+    limit_high: float | None = None
+    limit_drains: int | None = None
 
 
 def sizes_of(plan: SuitePlan) -> LoadSizes | None:
     """The sizes of a plan whose warm-up has told them; `None` before it."""
     if plan.limit_docs_per_s is None:
         return None
-    return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
+    return LoadSizes(
+        plan.limit_docs_per_s,
+        plan.rate_docs_per_s,
+        plan.times,
+        limit_low=plan.limit_low,
+        limit_high=plan.limit_high,
+        limit_drains=plan.limit_drains,
+    )
+
+
+def is_share(rate: str | None) -> bool:
+    """Whether a checked rate is a share of the limit."""
+    return rate is not None and rate.endswith("%")
 
 
 STREAM_S = 20.0

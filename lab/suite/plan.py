@@ -17,6 +17,8 @@ from lab.profiles.suites import AGAIN, Measures, Suite, SuiteVariant
 from lab.profiles.suites import Crossing as WantedCrossing
 from lab.records.run import Run
 from lab.records.suite import Crossing, MetricKey, SuitePlan, SuiteResult, SuiteRun, Variant
+from lab.suite.limit import LEAST_DRAINS, LIMIT_S
+from lab.suite.loads import is_share
 from lab.suite.order import block_order
 
 RUN_BASE_S = 6.0
@@ -236,6 +238,8 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     # The servers are warmed with one of the kinds; every other one begins with a run that does not count.
     warm_ups = (WARM_UPS - 1) * max(each.values(), default=0.0) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
+    if is_share(plan.rate) and plan.rate_docs_per_s is None:
+        warm_ups += LEAST_DRAINS * (RUN_BASE_S + LIMIT_S) + sum(each.values())
     if plan.minutes and window_s:
         warm_ups = max(warm_ups, WARM_SHARE * 60 * plan.minutes)
     drawn = plan.order or first_blocks(plan)

@@ -1,8 +1,10 @@
 """How a suite's variants, metrics and ratios are written for a reader, and what its words mean."""
 
+from collections.abc import Sequence
+
 from lab.analysis.figures.definitions import BY_NAME, TERMS
-from lab.analysis.text import UNKNOWN
-from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan
+from lab.analysis.text import UNKNOWN, figure, number
+from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
 
 WHOLE_RUN = frozenset({"run", "primaries"})
 """Scopes that a metric's label need not name."""
@@ -40,14 +42,50 @@ SUITE_TERMS = {
 }
 
 
-def suite_title(plan: SuitePlan) -> str:
-    """The suite's name, with the rate at which it streams: `ladder at 70 % of the limit (9,000 documents/s)`."""
+MOST_OFF = 0.05
+"""Of a share of the limit: what a suite streamed at is called the share that was asked for if it is within this."""
+
+
+def suite_title(plan: SuitePlan, figures: Sequence[VariantMetric] = ()) -> str:
+    """The suite's name, with the rate at which it streams: `ladder at 70 % of the limit (9,000 documents/s)`.
+
+    The share is the one that is asked for until the limit is known. Then it is what the control's streams reached of
+    the limit, in its interval, if that leaves the 5 % around what was asked for; no share where no limit was measured.
+
+    Args:
+        figures: What was measured in the blocks.
+    """
     if plan.rate is None:
         return plan.suite
     if not plan.rate.endswith("%"):
         return f"{plan.suite} at {float(plan.rate):,.0f} documents/s"
-    reached = f" ({plan.rate_docs_per_s:,.0f} documents/s)" if plan.rate_docs_per_s else ""
-    return f"{plan.suite} at {plan.rate} of the limit{reached}"
+    if plan.rate_docs_per_s is None:
+        return f"{plan.suite} at {plan.rate} of the limit"
+    reached = control_rate_docs_per_s(plan, figures) or plan.rate_docs_per_s
+    if plan.limit_docs_per_s is None or not plan.limit_drains:
+        return f"{plan.suite} at {reached:,.0f} documents/s"
+    asked = float(plan.rate.removesuffix("%"))
+    ends = sorted(100 * reached / (end or plan.limit_docs_per_s) for end in (plan.limit_low, plan.limit_high))
+    is_as_asked = all(abs(share - asked) <= MOST_OFF * asked for share in ends)
+    share = plan.rate if is_as_asked else f"{' to '.join(dict.fromkeys(f'{end:.0f}' for end in ends))} %"
+    return f"{plan.suite} at {share} of the limit ({reached:,.0f} documents/s)"
+
+
+def limit_text(plan: SuitePlan) -> str:
+    """What the limit is, and how it was measured; empty where it was not."""
+    if not plan.limit_drains:
+        return ""
+    ends = f" ({number(plan.limit_low)} to {number(plan.limit_high)})" if plan.limit_low else ""
+    return (
+        f"The limit is {figure(plan.limit_docs_per_s, 'docs/s')}{ends}: what the control indexed in"
+        f" {plan.limit_drains} drains before the first block"
+    )
+
+
+def control_rate_docs_per_s(plan: SuitePlan, figures: Sequence[VariantMetric]) -> float | None:
+    """The median indexing rate of the control; `None` where it was not measured."""
+    of_control = (each for each in figures if (each.variant, each.name) == (plan.control, "indexing_rate_docs_per_s"))
+    return next((each.median for each in of_control if each.scope == "primaries"), None)
 
 
 def common_prefix(plan: SuitePlan) -> str:

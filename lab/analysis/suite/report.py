@@ -12,6 +12,7 @@ from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs,
 from lab.analysis.suite.names import (
     SUITE_TERMS,
     common_prefix,
+    limit_text,
     metric_label,
     short_name,
     suite_title,
@@ -53,10 +54,11 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
     began = datetime.fromtimestamp(plan.started_s, UTC)
     page = partial(
         PAGES.get_template("suite/suite.html").render,
-        title=f"{suite_title(plan)}: {result.repeats}",
-        heading=suite_title(plan),
+        title=f"{suite_title(plan, result.figures)}: {result.repeats}",
+        heading=suite_title(plan, result.figures),
         question=plan.question,
         plan=plan,
+        limit=limit_text(plan),
         result=result,
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
         differences=differences,

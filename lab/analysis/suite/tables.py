@@ -24,7 +24,15 @@ from lab.analysis.suite.families import (
 from lab.analysis.suite.families import lines as family_lines
 from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
 from lab.analysis.suite.folder import SuiteRecords
-from lab.analysis.suite.names import SIGNS, lower_first, metric_label, published_text, short_name, suite_title
+from lab.analysis.suite.names import (
+    SIGNS,
+    limit_text,
+    lower_first,
+    metric_label,
+    published_text,
+    short_name,
+    suite_title,
+)
 from lab.analysis.suite.rows import Row, head_and_cells, rows
 from lab.analysis.text import duration
 from lab.records.suite import MetricKey, SuiteResult, SuiteRun
@@ -97,9 +105,10 @@ def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]
 def suite_markdown(result: SuiteResult) -> str:
     """Answer, tables, conclusions, warnings, what limited the variants, and how to run it again."""
     plan = result.plan
-    lines = [f"# {plain_line(suite_title(plan))}", "", plain_line(plan.question), ""]
+    lines = [f"# {plain_line(suite_title(plan, result.figures))}", "", plain_line(plan.question), ""]
     lines += [*([plain_line(result.headline), ""] if result.headline else []), f"**{plain_line(result.answer)}**", ""]
     lines += [*(f"- {plain_line(text)}" for text in result.factors), *([""] if result.factors else [])]
+    lines += [f"{plain_line(text)}.", ""] if (text := limit_text(plan)) else []
     for family in families(plan.metrics):
         texts = table_texts(scope_names(family), family_lines(result, family))
         lines += [f"## {family_label(family)}", "", f"Ratios: {KEY}.", "", *markdown_table(*texts), ""]
@@ -149,7 +158,7 @@ def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table |
         return family_table(result, family)
     metric = metric or result.plan.metrics[0]
     table = Table(
-        title=f"{suite_title(result.plan)} · {lower_first(metric_label(metric))} · {result.repeats}",
+        title=f"{suite_title(result.plan, result.figures)} · {lower_first(metric_label(metric))} · {result.repeats}",
         title_justify="left",
         show_edge=False,
         pad_edge=False,
@@ -171,7 +180,7 @@ def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table |
 
 def family_table(result: SuiteResult, family: Family) -> Group:
     """The comparisons by the scopes of a metric, such as the questions of a query load; many in several tables."""
-    title = f"{suite_title(result.plan)} · {lower_first(family_label(family))} · {result.repeats}"
+    title = f"{suite_title(result.plan, result.figures)} · {lower_first(family_label(family))} · {result.repeats}"
     key = Text(f"{KEY}; green: faster, red: slower", "dim")
     parts = [family[first : first + MOST_SCOPES] for first in range(0, len(family), MOST_SCOPES)]
     names = scope_names(family)

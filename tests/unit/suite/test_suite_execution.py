@@ -48,6 +48,7 @@ def a_result(
     return Result.model_construct(
         status="verified" if verified else "failed",
         phases=(Phase(name="load", started_s=0, ended_s=seconds),),
+        measured_window=None,
         documents=Documents(**counts),
         verification=Verification(verified=verified, problems=problems),
         metrics=(stolen,),

@@ -316,10 +316,9 @@ def test_drains_are_lengthened_again_where_the_first_long_one_is_over_too_soon(t
     assert sizes_of_drains(tmp_path, Servers(takes_s=1.0, starts_s=2.0)) == [8, 20]
 
 
-@pytest.mark.parametrize(("rate", "expected"), [("600", 600.0), ("70 %", 0.7 * 1009 / 4)])
-def test_a_rate_is_told_by_the_warm_up(tmp_path: Path, rate: str, expected: float) -> None:
-    """As documents per second, or as a share of what drains reach."""
-    plan = a_plan(names=NAMES).model_copy(update={"rate": rate})
+def test_a_rate_in_documents_is_streamed_as_it_is(tmp_path: Path) -> None:
+    """From the warm-up on, whatever that reached; of a share of the limit see test_suite_limit.py."""
+    plan = a_plan(names=NAMES).model_copy(update={"rate": "600"})
     variants = tuple(variant.model_copy(update={"documents": 1009}) for variant in plan.variants)
     folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
     asked = []
@@ -333,7 +332,7 @@ def test_a_rate_is_told_by_the_warm_up(tmp_path: Path, rate: str, expected: floa
         folder, Bench(warm_up_s=[4.0]), Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize
     )
     suite.execute()
-    assert asked == [LoadSizes(1009 / 4, pytest.approx(expected))]
+    assert asked == [LoadSizes(1009 / 4, 600.0)]
 
 
 def test_the_control_tells_the_sizes_whatever_runs_first(tmp_path: Path) -> None:

@@ -303,19 +303,32 @@ def test_what_the_source_measured_stands_at_the_top(html: str) -> None:
     assert html.index('class="answer') < html.index(sentence) < html.index("What each variant changes")
 
 
+def limit(docs_per_s: float, half_width: float) -> dict[str, float]:
+    """A limit that five drains have told."""
+    ends = {"limit_low": docs_per_s / half_width, "limit_high": docs_per_s * half_width}
+    return {"limit_docs_per_s": docs_per_s, "limit_drains": 5, **ends}
+
+
 @pytest.mark.parametrize(
-    ("rate", "heading"),
+    ("rate", "known", "heading"),
     [
-        (None, "synthetic"),
-        ("600", "synthetic at 600 documents/s"),
-        ("70 %", "synthetic at 70 % of the limit (9,100 documents/s)"),
+        (None, {}, "synthetic"),
+        ("600", {}, "synthetic at 600 documents/s"),
+        ("70 %", {"rate_docs_per_s": None}, "synthetic at 70 % of the limit"),
+        ("70 %", limit(7150, 1.04), "synthetic at 70 % of the limit (5,004 documents/s)"),
+        ("70 %", limit(7150, 1.1), "synthetic at 64 to 77 % of the limit (5,004 documents/s)"),
+        ("70 %", limit(8000, 1.01), "synthetic at 62 to 63 % of the limit (5,004 documents/s)"),
+        ("70 %", {"limit_docs_per_s": 7150}, "synthetic at 5,004 documents/s"),
     ],
+    ids=["drains", "a rate", "not yet known", "as asked", "a wide interval", "not reached", "a rough rate"],
 )
-def test_the_heading_says_at_which_rate_the_suite_streamed(tmp_path: Path, rate: str | None, heading: str) -> None:
-    """In the page, in Markdown and in the terminal."""
-    made = suite_folder(tmp_path, small(repeats=2, noise=0.01))
+def test_the_heading_says_at_which_rate_the_suite_streamed(
+    tmp_path: Path, rate: str | None, known: dict[str, float], heading: str
+) -> None:
+    """In the page, in Markdown and in the terminal; what the control's streams reached is its share of the limit."""
+    made = suite_folder(tmp_path, small(repeats=2, noise=0.0))
     plan = SuitePlan.model_validate_json((made / "plan.json").read_bytes())
-    plan = plan.model_copy(update={"rate": rate, "rate_docs_per_s": 9100.4 if rate else None})
+    plan = plan.model_copy(update={"rate": rate, "rate_docs_per_s": 5005.0 if rate else None, **known})
     (made / "plan.json").write_text(plan.model_dump_json())
     result = analyse_suite(made)
     write_suite_report(made)
@@ -324,6 +337,19 @@ def test_the_heading_says_at_which_rate_the_suite_streamed(tmp_path: Path, rate:
     assert (made / "suite.md").read_text("utf-8").startswith(f"# {heading}\n")
     assert isinstance(table, Table)
     assert str(table.title).startswith(f"{heading} · ")
+
+
+@pytest.mark.parametrize("known", [limit(7150, 1.04), {"limit_docs_per_s": 7150}], ids=["measured", "a rough rate"])
+def test_the_limit_is_told_with_its_interval_where_it_was_measured(tmp_path: Path, known: dict[str, float]) -> None:
+    """A rough rate sizes drains, and is no limit."""
+    made = suite_folder(tmp_path, small(repeats=2, noise=0.0))
+    plan = SuitePlan.model_validate_json((made / "plan.json").read_bytes())
+    (made / "plan.json").write_text(plan.model_copy(update={"rate": "70 %", **known}).model_dump_json())
+    analyse_suite(made)
+    write_suite_report(made)
+    told = "The limit is 7,150/s (6,880 to 7,440): what the control indexed in 5 drains before the first block."
+    for name in ("report.html", "suite.md"):
+        assert (told in (made / name).read_text("utf-8")) == ("limit_drains" in known)
 
 
 @pytest.mark.parametrize("metric", [None, LATENCY, CPU], ids=["the first metric", "rounded", "another"])

@@ -1,0 +1,93 @@
+"""The rates of drains, and the limit: what the control indexes per second in drains of full size."""
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.sizing.ranges import Range, estimated
+from lab.errors import ProfileError, StackError
+from lab.records.result import Result
+
+LIMIT_S = 12.0
+"""How long a drain that tells the limit lasts at least: a fifth more has the documents of 20 s at 70 % of the limit."""
+LEAST_DRAINS, MOST_DRAINS = 4, 16
+"""At a noise of 3 % from run to run 6 drains tell the limit to 5 %, at 8 % it takes 14."""
+NARROW = 0.035
+"""Half-width of its interval that ends the drains. At 5 % they would end by luck too often: of limits with a noise of
+8 %, 94 % were within 5 %, and 97 % with this."""
+MOST_LIMIT_S = 480.0
+LIMIT_SHARE = 0.15
+"""Of a suite's time, after which no other drain begins."""
+
+Drain = Callable[[int], Result | None]
+"""A drain of the control by its number; `None` where it came to no end."""
+
+
+def warm_up_rate(result: Result, *, of_queries: bool = False) -> float | None:
+    """The rate by which a warm-up is judged: documents delivered over the time of its load phase, in docs/s.
+
+    The whole phase, since short drains have no measured window: a multiple of it may be the limit. Of queries alone,
+    those per second.
+    """
+    if of_queries:
+        rates = (
+            metric.value for metric in result.metrics if (metric.name, metric.scope) == ("query_rate_per_s", "run")
+        )
+        return next(rates, None)
+    load = next((phase for phase in result.phases if phase.name == "load"), None)
+    if load is None or load.ended_s <= load.started_s:
+        return None
+    return result.documents.produced / (load.ended_s - load.started_s)
+
+
+def steady_rate(result: Result) -> float | None:
+    """Documents indexed per second of a run's measured window, or read by a sink that stores nothing.
+
+    So the start of the connector, in which nothing is indexed, and the warm-up are no part of it. `None` where the load
+    was too short for a measured window.
+    """
+    if result.status != "verified" or result.measured_window is None:
+        return None
+    indexed = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
+    return indexed or value_of(result.metrics, "consumed_rate_docs_per_s") or None
+
+
+def measured_limit(
+    drain: Drain, *, is_warm: Callable[[Sequence[float]], bool], is_late: Callable[[], bool]
+) -> tuple[Range, int]:
+    """The limit with its 95 % interval, and the number of drains that it is the mean of.
+
+    Drains go on until they no longer rise and the interval is narrow, or it is late.
+
+    Raises:
+        ProfileError: A drain is too short for a measured window.
+        StackError: Too few drains were verified.
+    """
+    rates: list[float] = []
+    for number in range(1, MOST_DRAINS + 1):
+        result = drain(number)
+        if result is not None and result.status == "verified":
+            rates.append(_rate_of(result))
+        if len(rates) >= LEAST_DRAINS and ((is_warm(rates) and is_narrow(rates)) or is_late()):
+            break
+        if number >= LEAST_DRAINS and not rates:
+            break
+    if len(rates) < LEAST_DRAINS:
+        raise StackError(f"the limit: got {len(rates)} verified drains of the control, expected {LEAST_DRAINS}")
+    return estimated(rates), len(rates)
+
+
+def _rate_of(result: Result) -> float:
+    rate = steady_rate(result)
+    if rate is None:
+        raise ProfileError(
+            f"the limit: got a drain of {result.documents.produced:,} documents, too short for a measured"
+            " window; give the control more of them, or state the rate in documents per second"
+        )
+    return rate
+
+
+def is_narrow(rates: Sequence[float]) -> bool:
+    """Whether the interval of their mean is within 3.5 % of it; where all are equal, it is."""
+    limit = estimated(rates)
+    return limit.low is None or limit.high is None or sqrt(limit.high / limit.low) <= 1 + NARROW
