@@ -17,8 +17,9 @@ class IndexLoad:
 
     Attributes:
         name: `index-1` and so on: the same in every variant of a profile.
+        documents: Those indexed, an update as often as it was sent, as `index_total` counts them.
         finish_s: From the first document of any index to the last one of this; `None` where it was not seen.
-        rate_docs_per_s: Its documents over that time.
+        rate_docs_per_s: These documents over that time.
         latency_ms: Indexing latency of its primaries, as Stack Monitoring counts it.
     """
 
@@ -40,7 +41,8 @@ def _load_of(run: Run, samples: Sequence[Sample], index: str, number: int) -> In
     counters = [sample.elasticsearch.indices.get(index) for sample in samples if sample.elasticsearch]
     last = next((counter for counter in reversed(counters) if counter), None)
     finish_s = _sent_s(run, number) or _complete_s(samples, index)
-    documents = run.index_documents[index].indexed
+    own = run.index_documents[index]
+    documents = own.indexed + own.already_there
     return IndexLoad(
         index=index,
         name=f"index-{number + 1}",

@@ -17,7 +17,7 @@ class LoadFigures(NamedTuple):
     """Rate and latency of a load; `None` where they were not measured.
 
     Attributes:
-        is_rough: The load was too short for a measured window: the rate is documents ÷ drain time.
+        is_rough: There is no measured window: the rate is the documents indexed, each update counted, ÷ drain time.
     """
 
     rate_docs_per_s: float | None
@@ -41,14 +41,16 @@ def is_measured(result: Result, name: str) -> bool:
 
 
 def load_figures(result: Result) -> LoadFigures:
-    """Those of a run; of a load too short for a measured window, documents by the whole time that they took.
+    """Those of a run; of a load without a measured window, documents by the whole time that they took.
 
-    Source: 115,069 documents in 26.017 s are 4,423/s.
+    A rough rate counts what the measured one does: an update is indexed as often as it was sent.
+
+    Source: 115,069 documents in 26.017 s are 4,423/s, whether they are as many books or a third of them, updated twice.
     """
     return _figures(
         lambda name, scope: value_of(result.metrics, name, scope),
         has_window=result.measured_window is not None,
-        indexed=result.documents.indexed,
+        indexed=result.documents.indexed + result.documents.already_there,
     )
 
 
@@ -62,7 +64,7 @@ def recorded_load_figures(result: Mapping[str, Any]) -> LoadFigures:
     return _figures(
         lambda name, scope: values.get((name, scope)),
         has_window=result["measured_window"] is not None,
-        indexed=result["documents"]["indexed"],
+        indexed=result["documents"]["indexed"] + result["documents"]["already_there"],
     )
 
 

@@ -20,6 +20,17 @@ def test_an_index_is_full_when_it_has_all_of_its_documents() -> None:
     assert value_of(figures, "indexing_rate_docs_per_s", "index-1") == pytest.approx(57_534 / 19)
 
 
+def test_the_rate_of_an_index_counts_each_update() -> None:
+    """57,534 operations on 19,178 books: by `index_total`, which says when the index was full, as by the rate."""
+    made, seen = into_indices(Truth(), 5, 3)
+    updates = {
+        name: documents.model_copy(update={"indexed": 19_178, "already_there": 38_356})
+        for name, documents in made.index_documents.items()
+    }
+    figures = tuple(of_indices(made.model_copy(update={"index_documents": updates}), windows(seen)))
+    assert value_of(figures, "indexing_rate_docs_per_s", "index-1") == pytest.approx(57_534 / 19)
+
+
 def test_fairness_is_that_of_the_source() -> None:
     """(50 + 30 + 10)² ÷ (3 × (50² + 30² + 10²)) = 0.771, up to the instant at which the first one is full."""
     _, seen = into_indices(Truth(), 50, 30, 10)
