@@ -453,9 +453,10 @@ class _RunUnderWay:
             seed=self.context.folder.run_id,
             refusals=refusals(loaded.direct) if loaded.direct else race_errors(self.rally_load),
             unindexed=unindexed_records(loaded.reading, in_topic, restarted=restarted),
+            compared_topics=self.context.inputs.compared_topics if self.context.inputs else {},
         )
         if self.profile.verify.expect == "consumed":
-            documents, verification = verify_consumed(target, self.kafka, self.cluster)
+            documents, verification = verify_consumed(target, self.kafka, self.cluster, self.progress.update)
         else:
             documents, verification, by_index = verify_parts(target, self.kafka, self.cluster, self.progress.update)
             # By the names that the samples know; a deployment may have given others.

@@ -12,6 +12,7 @@ from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.profiles import Direct, Profile
 from lab.run.load.bodies import BulkBodies
+from lab.run.verify.topic import TopicComparison
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 
@@ -36,10 +37,15 @@ class FilledTopics:
 
 @dataclass
 class Inputs:
-    """Topics and bodies, by what decides what is in them."""
+    """Topics and bodies, by what decides what is in them.
+
+    Attributes:
+        compared_topics: By the name of a topic, what verification has found in it.
+    """
 
     topics: dict[str, FilledTopics] = field(default_factory=dict)
     bodies: dict[str, BulkBodies] = field(default_factory=dict)
+    compared_topics: dict[str, TopicComparison] = field(default_factory=dict)
 
     @property
     def topic_names(self) -> frozenset[str]:
@@ -47,7 +53,7 @@ class Inputs:
         return frozenset(name for filled in self.topics.values() for name in filled.topic.split(","))
 
     def forget_broken(self, profile: Profile, dataset: Dataset, endpoints: Endpoints) -> None:
-        """Give up the topics of such a run if they are gone, or have lost records, as by retention."""
+        """Give up the topics of such a run if they are gone, hold other documents, or have lost some by retention."""
         key = topics_key(profile, dataset, endpoints)
         filled = self.topics.get(key or "")
         if filled is None:
@@ -58,7 +64,8 @@ class Inputs:
             present = set(kafka.names())
             names = filled.topic.split(",")
             held = sum(map(kafka.records_held, names)) if present.issuperset(names) else None
-        if held != filled.delivered.delivered:
+        compared = [self.compared_topics[name] for name in filled.topic.split(",") if name in self.compared_topics]
+        if held != filled.delivered.delivered or any(topic.problem for topic in compared):
             self.forget(profile, dataset, endpoints)
 
     def forget(self, profile: Profile, dataset: Dataset, endpoints: Endpoints) -> None:

@@ -9,7 +9,6 @@ from lab.clients.kafka import KafkaTopics
 from lab.records.verification import DeadLetterReason, Documents, Verification
 from lab.run.verify.accounting import REASONS, DeliveredRecords, delivery_problems, recorded
 from lab.run.verify.verify import VerificationTarget, verify
-from producers.part import parts_of
 
 Accounting = tuple[Documents, Verification]
 
@@ -25,26 +24,24 @@ def verify_parts(
     Returns:
         The accounting of the run, its verification, and the accounting of each index; empty for a single one.
     """
-    names = target.names
-    if len(names.indices) == 1:
+    if len(target.names.indices) == 1:
         return *verify(target, kafka, cluster, on_progress), {}
     accountings: dict[str, Accounting] = {}
-    for part, dataset in zip(names.parts, parts_of(target.dataset, len(names.parts)), strict=True):
+    for part in target.parts:
         shown = progress_after(sum(documents.indexed for documents, _ in accountings.values()), on_progress)
-        records = DeliveredRecords(dataset.documents)
+        documents = part.dataset.documents
+        records = DeliveredRecords(documents)
         if target.records.delivered is not None:
-            in_topic = sum(kafka.end_offsets(part.topic).values())
-            records = DeliveredRecords(dataset.documents, in_topic, max(0, dataset.documents - in_topic))
+            in_topic = sum(kafka.end_offsets(part.names.topic).values())
+            records = DeliveredRecords(documents, in_topic, max(0, documents - in_topic))
         own = replace(
-            target,
-            dataset=dataset,
-            names=part,
+            part,
             records=records,
-            sample=-(-target.sample // len(names.parts)),
+            sample=-(-target.sample // len(target.names.indices)),
             refusals=(),
             shares_dead_letters=True,
         )
-        accountings[part.index] = verify(own, kafka, cluster, shown)
+        accountings[part.names.index] = verify(own, kafka, cluster, shown)
     return *together(accountings, target), {index: documents for index, (documents, _) in accountings.items()}
 
 

@@ -1,4 +1,4 @@
-"""Verification: reads back every id and a random sample of documents, and accounts for every document."""
+"""Verification: reads back the topic, every id and a random sample of documents, and accounts for every document."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,9 @@ from lab.run.verify.accounting import (
     hashes_of,
     recorded,
 )
+from lab.run.verify.topic import TopicComparison, compare_topic
 from producers.dataset import Dataset
+from producers.part import parts_of
 
 SOURCES_AT_ONCE = 200
 READINGS = 3
@@ -45,6 +47,8 @@ class VerificationTarget:
         refusals: Problems that the load itself has seen, a sentence each.
         shares_dead_letters: Whether the topic of dead letters has those of other topics, too.
         unindexed: By topic, records that the sink's ledger accounts for elsewhere.
+        compared_topics: By topic, what was found when it was held against its dataset; verification adds to it. Runs
+            that drain the same topic share it.
     """
 
     dataset: Dataset
@@ -57,6 +61,24 @@ class VerificationTarget:
     shares_dead_letters: bool = False
     id_prefix: str = ""
     unindexed: Mapping[str, Unindexed] = field(default_factory=dict)
+    compared_topics: dict[str, TopicComparison] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple["VerificationTarget", ...]:
+        """The same of each of its indices, with the documents that are meant for it."""
+        datasets = parts_of(self.dataset, len(self.names.parts))
+        return tuple(
+            replace(self, names=names, dataset=dataset)
+            for names, dataset in zip(self.names.parts, datasets, strict=True)
+        )
+
+    def topic_problems(self, kafka: KafkaTopics, on_progress: Callable[[int, str], None]) -> tuple[str, ...]:
+        """How its one topic differs from its dataset, in at most one sentence."""
+        topic = self.names.topic
+        if topic not in self.compared_topics:
+            self.compared_topics[topic] = compare_topic(kafka, topic, self.dataset, on_progress)
+        problem = self.compared_topics[topic].problem
+        return (problem,) if problem else ()
 
 
 @dataclass(frozen=True)
@@ -164,12 +186,13 @@ def verify(
     Returns:
         The accounting, and whether it adds up.
     """
-    index, topic, records = target.names.index, target.names.topic, target.records
+    index, topic, records, refusals = target.names.index, target.names.topic, target.records, target.refusals
     letters: list[DeadLetter] = []
     ids: KeyIds | OffsetIds = KeyIds(target.dataset)
     if records.delivered is not None:
         end_offsets = kafka.end_offsets(topic)
         records = replace(records, in_topic=sum(end_offsets.values()))
+        refusals = (*refusals, *target.topic_problems(kafka, on_progress))
         letters = distinct_letters(kafka.dead_letters(target.names.dead_letter_topic))
         if target.shares_dead_letters:
             letters = [letter for letter in letters if letter.topic == topic]
@@ -192,7 +215,7 @@ def verify(
         missing_named=[ids.name(position) for position in missing],
         sampled=len(sample),
         mismatches=mismatches,
-        refusals=target.refusals,
+        refusals=refusals,
         unindexed=unindexed,
     )
 
@@ -224,12 +247,15 @@ def stored_documents(cluster: ElasticsearchClient, index: str, ids: Sequence[str
 
 
 def verify_consumed(
-    target: VerificationTarget, kafka: KafkaTopics, cluster: ElasticsearchClient
+    target: VerificationTarget,
+    kafka: KafkaTopics,
+    cluster: ElasticsearchClient,
+    on_progress: Callable[[int, str], None] = lambda _records, _what: None,
 ) -> tuple[Documents, Verification]:
-    """Compare what a sink that is to store nothing has committed with what the topic holds.
+    """Compare what a sink that is to store nothing has committed with what the topic holds, and that with the dataset.
 
     Returns:
-        The accounting, and whether it adds up. Nothing of a document is compared: none is stored.
+        The accounting, and whether it adds up. Of a sampled document nothing is compared: none is stored.
     """
     names, records = target.names, target.records
     in_topic = sum(sum(kafka.end_offsets(topic).values()) for topic in names.topics)
@@ -249,7 +275,8 @@ def verify_consumed(
         sampled=0,
         sample_mismatches=0,
     )
-    problems = [*delivery_problems(documents, in_topic, records.failures)]
+    in_parts = [problem for part in target.parts for problem in part.topic_problems(kafka, on_progress)]
+    problems = [*delivery_problems(documents, in_topic, records.failures), *in_parts]
     if committed != in_topic:
         problems.append(f"the sink has committed {committed} records, but the topic holds {in_topic}")
     if stored:

@@ -14,6 +14,7 @@ from lab.run.folder import RunFolder
 from lab.run.load.bodies import BulkBodies, Span
 from lab.run.load.inputs import Inputs, bodies_key, topics_key
 from lab.run.phases import RunContext
+from lab.run.verify.topic import TopicComparison
 from producers.delivery import Delivered
 from producers.part import parts_of
 from producers.registry import make_dataset
@@ -170,5 +171,19 @@ def test_a_topic_that_is_not_whole_any_more_is_filled_anew(
     run.keep_topics(delivered(7))
     topics = {} if held is None else {run.names.topic: held}
     monkeypatch.setattr("lab.run.load.inputs.topics_of", lambda _: Kafka(topics))
+    inputs.forget_broken(run.profile, DOCUMENTS, HERE)
+    assert (run_with(inputs, "20260101-000011").filled is not None) is is_kept
+
+
+@pytest.mark.parametrize(("doubled", "is_kept"), [(0, True), (3, False)])
+def test_a_topic_that_was_found_to_hold_other_documents_is_filled_anew(
+    monkeypatch: pytest.MonkeyPatch, *, doubled: int, is_kept: bool
+) -> None:
+    """Every run that drains it would be void."""
+    inputs = Inputs()
+    run = run_with(inputs, "20260101-000007")
+    run.keep_topics(delivered(7))
+    monkeypatch.setattr("lab.run.load.inputs.topics_of", lambda _: Kafka({run.names.topic: 7}))
+    inputs.compared_topics[run.names.topic] = TopicComparison(lacking=doubled, doubled=doubled, strange=0)
     inputs.forget_broken(run.profile, DOCUMENTS, HERE)
     assert (run_with(inputs, "20260101-000011").filled is not None) is is_kept

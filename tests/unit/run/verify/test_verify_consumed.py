@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pytest
 
 from lab.clients.kafka import DeadLetter
@@ -11,6 +12,7 @@ from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify_consumed
 from producers.delivery import Failure
 from producers.registry import make_dataset
+from tests.unit.run.verify.topics import Message
 
 RECORDS = 1009
 
@@ -21,10 +23,17 @@ class FakeKafka:
 
     committed: dict[int, int]
     letters: list[DeadLetter] = field(default_factory=list)
+    first: int = 0
+    """The document that its first record is."""
 
     def end_offsets(self, _topic: str) -> dict[int, int]:
         """Records in each partition."""
         return {0: 506, 1: 503}
+
+    def records(self, _topic: str) -> Iterator[Message]:
+        """Every record."""
+        numbers = np.r_[self.first, 1:RECORDS]
+        yield from map(Message, TARGET.dataset.records(numbers))
 
     def committed_offsets(self, _topic: str, _group: str) -> dict[int, int]:
         """Of each partition."""
@@ -59,7 +68,8 @@ LETTER = DeadLetter(key=b"k", topic="books", partition=0, offset=7, reason="no r
 
 def problems(kafka: FakeKafka, cluster: FakeCluster | None = None) -> tuple[str, ...]:
     """What is found wrong."""
-    return verify_consumed(TARGET, kafka, cluster or FakeCluster())[1].problems  # type: ignore[arg-type]
+    target = replace(TARGET, compared_topics={})
+    return verify_consumed(target, kafka, cluster or FakeCluster())[1].problems  # type: ignore[arg-type]
 
 
 def test_a_sink_that_has_committed_everything_and_stored_nothing_is_verified() -> None:
@@ -72,6 +82,13 @@ def test_a_sink_that_has_committed_everything_and_stored_nothing_is_verified() -
 
     assert (verification.verified, verification.expect) == (True, "consumed")
     assert (documents.dropped, documents.dead_lettered, documents.indexed, documents.sampled) == (1008, 1, 0, 0)
+
+
+def test_a_topic_that_holds_other_documents_than_the_dataset_voids_the_run() -> None:
+    """What the sink has read is then not what it was to read."""
+    assert problems(FakeKafka({0: 506, 1: 503}, first=7)) == (
+        "the topic holds 1 document too often and lacks 1 document of the dataset",
+    )
 
 
 @pytest.mark.parametrize("committed", [{0: 506, 1: 502}, {0: 506}, {}])

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from lab.errors import StackError
 from lab.records.verification import Documents, Verification
 from lab.run.names import Names
 from lab.run.verify.accounting import DeliveredRecords, hash_of, hashes_of
+from lab.run.verify.parts import verify_parts
 from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify
 from producers.dataset import Dataset, Record
+from producers.part import parts_of
+from tests.unit.run.verify.topics import Message
 
 TOPIC = "sluice-books-1"
 
@@ -43,8 +47,9 @@ class Prices(Dataset):
 class FakeKafka:
     """A topic of two partitions, filled in turn, and a dead-letter topic."""
 
-    dataset: Prices
+    dataset: Dataset
     letters: list[DeadLetter] = field(default_factory=list)
+    readings: int = 0
     strangers: int = 0
     """Records beyond the dataset's, at the end of partition 0."""
 
@@ -56,6 +61,11 @@ class FakeKafka:
     def end_offsets(self, _topic: str) -> dict[int, int]:
         """Records in each partition."""
         return {0: (self.dataset.documents + 1) // 2 + self.strangers, 1: self.dataset.documents // 2}
+
+    def records(self, _topic: str) -> Iterator[Message]:
+        """Every record."""
+        self.readings += 1
+        yield from map(Message, self.places().values())
 
     def dead_letters(self, _topic: str) -> Iterator[DeadLetter]:
         """The refused records."""
@@ -95,7 +105,7 @@ class FakeCluster:
         return {name: self.stored[name] for name in ids if name in self.stored}
 
 
-def index_by_key(dataset: Prices) -> dict[str, Any]:
+def index_by_key(dataset: Dataset) -> dict[str, Any]:
     """What must be stored if keys are ids: the last price of each book."""
     return {key.decode(): orjson.loads(value) for key, value in dataset.records(dataset.latest())}
 
@@ -109,11 +119,12 @@ def index_by_offset(kafka: FakeKafka) -> dict[str, Any]:
 
 
 def verified(
-    kafka: FakeKafka, stored: dict[str, Any], *, key_is_id: bool, sample: int = 31
+    kafka: FakeKafka, stored: dict[str, Any], *, key_is_id: bool, sample: int = 31, **others: Any
 ) -> tuple[Documents, Verification]:
     """The accounting of a run with this index."""
     count = kafka.dataset.documents
     target = VerificationTarget(
+        **others,
         dataset=kafka.dataset,
         names=Names("sluice-books", TOPIC, TOPIC),
         records=DeliveredRecords(count, count, 0),
@@ -220,6 +231,122 @@ def test_a_refused_record_is_neither_missing_nor_sampled(key_is_id: bool) -> Non
     assert verification.problems == ()
     assert (documents.indexed, documents.dead_lettered, documents.sampled) == (100, 1, 100)
     assert [(reason.reason, reason.records) for reason in verification.dead_letters] == [("too old", 1)]
+
+
+# --- the topic ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class OtherwiseFilled(FakeKafka):
+    """A topic that holds other records than its dataset has: document n → the document that is there in its place."""
+
+    instead: dict[int, int] = field(default_factory=dict)
+    changed: dict[int, Record] = field(default_factory=dict)
+
+    def places(self) -> dict[tuple[int, int], Record]:
+        """The records by partition and offset."""
+        records = self.dataset.records(np.arange(self.dataset.documents))
+        return {
+            (n % 2, n // 2): self.changed.get(n, records[self.instead.get(n, n)]) for n in range(self.dataset.documents)
+        }
+
+
+HALF_IS_LACKING = "the topic holds 50 documents too often and lacks 50 documents of the dataset"
+
+
+@pytest.mark.parametrize("sample", [0, 31, 101])
+def test_a_topic_with_half_of_the_dataset_twice_is_not_verified(sample: int) -> None:
+    """Ids are made of offsets there, and each stored document is what its record was: only its contents tell."""
+    kafka = OtherwiseFilled(Prices(documents=101, books=101), instead={n: n - 1 for n in range(1, 101, 2)})
+    documents, verification = verified(kafka, index_by_offset(kafka), key_is_id=False, sample=sample)
+    assert (documents.indexed, documents.missing, documents.unexpected, documents.sample_mismatches) == (101, 0, 0, 0)
+    assert verification.problems == (HALF_IS_LACKING,)
+
+
+def test_an_update_that_was_sent_twice_in_place_of_another_is_not_verified() -> None:
+    """The index holds the last word on each book all the same."""
+    kafka = OtherwiseFilled(Prices(), instead={3: 3 + 89})
+    _, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
+    assert verification.problems == ("the topic holds 1 document too often and lacks 1 document of the dataset",)
+
+
+def test_a_record_of_no_document_is_not_verified() -> None:
+    """As one that was spoilt on its way into Kafka and overwritten by a later one of its key."""
+    kafka = OtherwiseFilled(Prices(), changed={3: (b"book-3", b'{"price":3.0}')})
+    _, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
+    assert verification.problems == ("the topic holds 1 record of no document and lacks 1 document of the dataset",)
+
+
+def test_documents_of_one_content_are_counted() -> None:
+    """Ten documents, of which each price is there twice: both have to be in the topic."""
+
+    class Twins(Prices):
+        def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
+            return [(b"book-%d" % (n // 2), b'{"price":%d}' % (n // 2)) for n in numbers.tolist()]
+
+        def latest(self) -> NDArray[np.int64]:
+            return np.arange(1, self.documents, 2, dtype=np.int64)
+
+    whole = FakeKafka(Twins(documents=10))
+    assert verified(whole, index_by_key(whole.dataset), key_is_id=True)[1].problems == ()
+    kafka = OtherwiseFilled(Twins(documents=10), instead={1: 2})
+    assert verified(kafka, index_by_key(kafka.dataset), key_is_id=True)[1].problems == (
+        "the topic holds 1 document too often and lacks 1 document of the dataset",
+    )
+
+
+def test_records_that_retention_has_removed_are_no_problem_of_the_topic() -> None:
+    """They were read before; that the topic holds no others is all there is to be known."""
+
+    class Kept(FakeKafka):
+        def records(self, _topic: str) -> Iterator[Message]:
+            yield from list(super().records(_topic))[13:]
+
+    kafka = Kept(Prices())
+    assert verified(kafka, index_by_key(kafka.dataset), key_is_id=True)[1].problems == ()
+
+
+def test_each_of_several_indices_has_a_topic_with_its_own_documents() -> None:
+    """Two topics that have been exchanged hold the right number of records, and ids of offsets tell nothing."""
+    prices = Prices(documents=2048, books=2048)
+    names = Names("sluice-books--1,sluice-books--2", "books--1,books--2", "books")
+    parts = dict(zip(names.topics, parts_of(prices, 2), strict=True))
+
+    class Topics(FakeKafka):
+        def __init__(self, held: dict[str, Dataset]) -> None:
+            super().__init__(prices)
+            self.held = held
+
+        def end_offsets(self, topic: str) -> dict[int, int]:
+            return {0: self.held[topic].documents}
+
+        def records(self, topic: str) -> Iterator[Message]:
+            yield from map(Message, chain.from_iterable(self.held[topic].batches(0, self.held[topic].documents)))
+
+    class Indices(FakeCluster):
+        def ids(self, index: str) -> Iterator[list[str]]:
+            topic = index.removeprefix("sluice-")
+            yield [f"{topic}+0+{offset}" for offset in range(parts[topic].documents)]
+
+    def problems(held: dict[str, Dataset]) -> tuple[str, ...]:
+        target = VerificationTarget(prices, names, DeliveredRecords(2048, 2048, 0), key_is_id=False, sample=0, seed="1")
+        return verify_parts(target, Topics(held), Indices({}), lambda _, __: None)[1].problems  # type: ignore[arg-type]
+
+    assert {part.documents for part in parts.values()} == {1024}
+    assert problems(parts) == ()
+    exchanged = dict(zip(names.topics, reversed(parts.values()), strict=True))
+    assert problems(exchanged) == tuple(
+        f"{index}: the topic holds 1,024 records of no document and lacks 1,024 documents of the dataset"
+        for index in names.indices
+    )
+
+
+def test_runs_that_drain_one_topic_read_it_once() -> None:
+    """What was found in it holds for all of them."""
+    kafka, found = OtherwiseFilled(Prices(documents=101, books=101), instead={n: n - 1 for n in range(1, 101, 2)}), {}
+    stored = index_by_offset(kafka)
+    problems = [verified(kafka, stored, key_is_id=False, compared_topics=found)[1].problems for _ in range(3)]
+    assert (problems, kafka.readings) == ([(HALF_IS_LACKING,)] * 3, 1)
 
 
 # --- ids ------------------------------------------------------------------------------------------------------------
