@@ -39,6 +39,8 @@ LEAST_REPEATED, MOST_REPEATED = 3, 0.2
 MARGIN = 1.2
 """Other variants may be faster than the one that the servers are warmed with."""
 MOST_TIMES = 50
+LEAST_DRAIN_S = 10.0
+"""Of the fastest variant: the start, three seconds of warm-up, five that are measured, and the end."""
 LAST_RATES = 2
 MOST_LENGTHENED = 3
 """Times that the drains of full size are made longer: a rate that rests on the start of a load tells too few."""
@@ -352,7 +354,9 @@ class SuiteExecution:
         needed = self.bench.prepare(variant)
         is_new = any((each, variant.kind) not in self.tried for each in needed)
         if needed <= self.warm and is_new:
-            self.run(variant, "first of its kind", block=0, attempt=1)
+            _, result = self.run(variant, "first of its kind", block=0, attempt=1)
+            if result is not None:
+                self.lengthen(result)
             needed = self.bench.prepare(variant)
         if not needed <= self.warm:
             sizes = self.is_sized_by(variant)
@@ -434,6 +438,17 @@ class SuiteExecution:
             return False
         self.plan = self.resize(sizes)
         return True
+
+    def lengthen(self, result: Result) -> None:
+        """Make drains longer where those of a fast variant are too short for a rate; once runs count, sizes stay."""
+        plan, rate = self.plan, steady_rate(result) or warm_up_rate(result)
+        is_open = plan.times is not None and plan.rate is None and not any(run.block for run in self.ended)
+        if not (is_open and rate and self.resize and plan.limit_docs_per_s and result.status == "verified"):
+            return
+        takes_s, times = result.documents.produced / rate, plan.times or 1
+        longer = min(MOST_TIMES, ceil(times * LEAST_DRAIN_S / takes_s))
+        if longer > times:
+            self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=longer))
 
     def run(
         self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1, short: bool = False

@@ -10,6 +10,7 @@ import pytest
 
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.records.result import Result
+from lab.records.run import Phase
 from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
 from lab.suite.execution import (
@@ -314,6 +315,21 @@ def test_drains_are_lengthened_once_by_the_rate_of_the_warm_up(tmp_path: Path, t
 def test_drains_are_lengthened_again_where_the_first_long_one_is_over_too_soon(tmp_path: Path) -> None:
     """Most of a short warm-up is the start of its load: it tells a third of the rate."""
     assert sizes_of_drains(tmp_path, Servers(takes_s=1.0, starts_s=2.0)) == [8, 20]
+
+
+@pytest.mark.parametrize(("faster", "sizes"), [(1.5, [8]), (4.0, [8, 14])])
+def test_drains_are_lengthened_for_the_fastest_variant(tmp_path: Path, faster: float, sizes: list[int]) -> None:
+    """A drain of 6 s has less than the five seconds that are measured after the warm-up; one of 16 s has them."""
+
+    class OneIsFast(Servers):
+        def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:
+            result = super().run(variant, folder, warm_up=warm_up, short=short)
+            times, pace = 1 if short else self.times, faster if variant.name == "flat" else 1
+            return result.model_copy(
+                update={"phases": (Phase(name="load", started_s=0, ended_s=times * self.takes_s / pace),)}
+            )
+
+    assert sizes_of_drains(tmp_path, OneIsFast(takes_s=3.0)) == sizes
 
 
 def test_a_rate_in_documents_is_streamed_as_it_is(tmp_path: Path) -> None:
