@@ -8,12 +8,11 @@ from math import exp, log
 from statistics import fmean, geometric_mean
 from typing import Any
 
-from lab.analysis.figures.definitions import is_of_queries
+from lab.analysis.figures.definitions import is_of_queries, value_of
 from lab.analysis.folder import RunFolder
 from lab.analysis.result import RunAnalysis
 from lab.analysis.statistics.effects import LEAST_BLOCKS, holm_levels, verdict
 from lab.analysis.statistics.means import Mean, difference
-from lab.analysis.statistics.student import critical
 from lab.analysis.text import count
 from lab.records.result import Metric
 from lab.records.run import Environment, Run
@@ -75,12 +74,16 @@ class Side:
 
     Attributes:
         metrics: Of each run.
+        control: All runs of the control of its suite that count; `None` of a run, and of the control itself.
+        beside: Of each run the metrics of the control's run in the same block; empty without a control.
     """
 
     label: str
     inputs: dict[str, str]
     tried: dict[str, str]
     metrics: tuple[tuple[Metric, ...], ...]
+    control: "Side | None" = None
+    beside: tuple[tuple[Metric, ...], ...] = ()
 
     def values(self, name: str, scope: str) -> list[float]:
         """The values of a metric that are known, by run."""
@@ -91,6 +94,14 @@ class Side:
             if (metric.name, metric.scope) == (name, scope) and metric.value is not None
         ]
 
+    def log_ratios(self, name: str, scope: str) -> list[float]:
+        """By block the logarithm of the variant's value over the control's, where both are known and above zero."""
+        pairs = [
+            (value_of(own, name, scope), value_of(other, name, scope))
+            for own, other in zip(self.metrics, self.beside, strict=False)
+        ]
+        return [log(own / other) for own, other in pairs if own and other and min(own, other) > 0]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -98,8 +109,10 @@ class Row:
 
     Attributes:
         first, second: Geometric mean of the runs' values, the arithmetic one where some are zero; `None`: not known.
-        ratio: second / first; `None` where the two must not be compared, or one of them is not above zero.
-        difference: Of the mean logarithms, with at least 3 runs on either side.
+        ratio: second / first, or where both ran beside the same control, of their ratios to it; `None` where the two
+            must not be compared, or one of them is not above zero.
+        difference: Of the mean logarithms of these, with at least 3 blocks on either side; `None` without a control:
+            machines change from session to session, by how much only what both contain can tell.
         low, high, verdict: As one of all metrics that are judged (Holm); a difference without a spread has no interval.
         differing: The inputs that this metric depends on and that are not the same.
     """
@@ -133,9 +146,9 @@ class Comparison:
     rows: tuple[Row, ...]
 
     @property
-    def has_spread(self) -> bool:
-        """Whether there are runs enough on both sides for a verdict."""
-        return min(len(self.first.metrics), len(self.second.metrics)) >= LEAST_BLOCKS
+    def has_verdicts(self) -> bool:
+        """Whether a row says more than two figures and their ratio."""
+        return any(row.difference for row in self.rows)
 
     @property
     def comparable(self) -> int:
@@ -200,10 +213,10 @@ def _among_metrics(rows: Sequence[Row], judged: Collection[str] | None) -> tuple
 
 def _judged(row: Row, difference: Mean, level: float | None) -> Row:
     """The row with its interval at 1 − `level`; a difference without a spread has a verdict and no interval."""
-    if difference.error is None or level is None:
+    interval = None if level is None else difference.interval(level)
+    if interval is None:
         return replace(row, verdict=verdict(row.name, difference.mean, None, None))
-    reach = critical(level, difference.freedom) * difference.error
-    low, high = difference.mean - reach, difference.mean + reach
+    low, high = interval
     return replace(row, low=exp(low), high=exp(high), verdict=verdict(row.name, difference.mean, low, high))
 
 
@@ -261,9 +274,19 @@ def _row(
     row = replace(row, first=_typical(firsts), second=_typical(seconds))
     if flagged and not force:
         return row
-    log_ratio = difference([log(value) for value in seconds], [log(value) for value in firsts])
-    few = min(len(firsts), len(seconds)) < LEAST_BLOCKS
-    return replace(row, ratio=exp(log_ratio.mean), difference=None if flagged or few else log_ratio)
+    if flagged or not has_same_control(first, second):
+        return replace(row, ratio=row.second / row.first if row.first and row.second else None)
+    ratios = [side.log_ratios(name, scope) for side in (second, first)]
+    if min(map(len, ratios)) < LEAST_BLOCKS:
+        return replace(row, ratio=row.second / row.first if row.first and row.second else None)
+    log_ratio = difference(*ratios)
+    return replace(row, ratio=exp(log_ratio.mean), difference=log_ratio)
+
+
+def has_same_control(first: Side, second: Side) -> bool:
+    """Whether both ran beside a control that is the same in all that it was made of."""
+    one, other = first.control, second.control
+    return one is not None and other is not None and (one.inputs, one.tried) == (other.inputs, other.tried)
 
 
 # --- what went into a run --------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """`sluice compare`: two runs or two suites beside each other, as far as their inputs allow it."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +13,8 @@ from rich.table import Table
 
 from lab.analysis.compare import Comparison, Row, Side, compare, difference_text, side
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.result import analyse
-from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict_text
+from lab.analysis.result import RunAnalysis, analyse
+from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli import complete
@@ -112,12 +114,24 @@ def suite_or_none(runs: Path, name: str) -> SuiteFolder | None:
 
 
 def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
-    """Each variant of a suite with the runs that count for it."""
+    """Each variant of a suite with the runs that count for it, and the control's beside them."""
+    plan = folder.plan()
     counted = [run for run in last_attempts(folder.runs()).values() if run.status == "verified" and run.folder]
-    for variant in folder.plan().variants:
-        mine = [analyse(folder.path / str(run.folder)) for run in counted if run.variant == variant.name]
-        if mine:
-            yield variant.name, side(f"{folder.path.name} {variant.name}", mine)
+    by_variant: dict[str, list[tuple[int, RunAnalysis]]] = defaultdict(list)
+    for run in sorted(counted, key=lambda run: run.block):
+        by_variant[run.variant].append((run.block, analyse(folder.path / str(run.folder))))
+    controls = dict(by_variant[plan.control])
+    control = side(f"{folder.path.name} {plan.control}", list(controls.values())) if controls else None
+    for variant in plan.variants:
+        mine = by_variant[variant.name]
+        if not mine:
+            continue
+        made = side(f"{folder.path.name} {variant.name}", [run for _, run in mine])
+        if variant.name in {plan.control, plan.repetition}:
+            yield variant.name, made
+        else:
+            beside = tuple(controls[block].result.metrics if block in controls else () for block, _ in mine)
+            yield variant.name, replace(made, control=control, beside=beside)
 
 
 def check_inputs(pairs: Pairs, vary: frozenset[str]) -> None:
@@ -155,20 +169,20 @@ def show(comparison: Comparison, *, every: bool) -> None:
         if (every or row.name in KEY_FIGURES) and (row.first is not None or row.second is not None)
         if every or not repeats(row, comparison.rows)
     ]
-    console.print(metrics_table(rows, has_spread=comparison.has_spread))
+    console.print(metrics_table(rows, has_verdicts=comparison.has_verdicts))
     if any(row.differing for row in rows):
         console.print("!: not comparable, since the inputs marked above differ")
     if len(comparison.compared) > 1:
         console.print("more than one setting differs: an effect cannot be attributed to one of them")
-    if comparison.has_spread:
+    if comparison.has_verdicts:
         console.print(
-            "The verdicts of a table hold together at 95 % (Holm). Runs of one day do not replicate days: on another"
-            " day both may differ by more."
+            "Ratios and verdicts are those of each variant ÷ its suite's control, block by block: what the machine did"
+            " between the two suites is in both. The verdicts of a table hold together at 95 % (Holm)."
         )
     else:
         console.print(
-            f"no verdict: with fewer than {LEAST_BLOCKS} runs of each there is no spread to tell a difference from"
-            " chance; repeat both in a suite"
+            "no verdict: the two were measured at different times, and nothing tells what changed meanwhile; run both"
+            " in one suite"
         )
 
 
@@ -201,12 +215,12 @@ def facts_of(comparison: Comparison) -> dict[str, object]:
 ROW_FACTS = ("name", "scope", "unit", "first", "second", "ratio", "low", "high")
 
 
-def metrics_table(rows: Iterable[Row], *, has_spread: bool) -> Table:
+def metrics_table(rows: Iterable[Row], *, has_verdicts: bool) -> Table:
     """A line for each metric in 80 columns; where runs were repeated, a verdict with its interval besides."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in COLUMNS:
         table.add_column(column, justify="right" if column in FIGURES else "left", no_wrap=column in FIGURES)
-    if has_spread:
+    if has_verdicts:
         table.add_column("verdict")
     for row in rows:
         label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
@@ -219,7 +233,7 @@ def metrics_table(rows: Iterable[Row], *, has_spread: bool) -> Table:
             figure(row.second, row.unit),
             f"{ratio} !" if row.differing else ratio,
         )
-        table.add_row(*cells, *([verdict if not row.differing else ""] if has_spread else []))
+        table.add_row(*cells, *([verdict if not row.differing else ""] if has_verdicts else []))
     return table
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import ceil, exp, log
 
 from lab.analysis.statistics.means import plain_mean
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
 
 ROUNDING = 1e-9
 """Sums of floating-point numbers are right to more digits than these; three machines must not become four by them."""
@@ -66,7 +65,5 @@ def estimated(values: Sequence[float]) -> Range:
         freedom t is 4.303: 34.9, between 28.2 and 43.2.
     """
     mean = plain_mean([log(value) for value in values])
-    if mean.error is None:
-        return Range(exp(mean.mean))
-    half = critical(SIGNIFICANCE, mean.freedom) * mean.error
-    return Range(exp(mean.mean), exp(mean.mean - half), exp(mean.mean + half))
+    interval = mean.interval()
+    return Range(exp(mean.mean), *map(exp, interval or ()))

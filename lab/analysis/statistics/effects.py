@@ -8,7 +8,7 @@ from statistics import fmean
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.means import Mean, means, plain_mean
 from lab.analysis.statistics.power import smallest_detectable
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
+from lab.analysis.statistics.student import SIGNIFICANCE
 from lab.analysis.text import count
 from lab.records.suite import Effect, MetricKey, Verdict
 
@@ -217,8 +217,7 @@ def _judged(bare: Effect, mean: Mean, *, comparisons: int = 1, level: float = SI
     """The effect with its interval at 1 − `level`, and what follows from it; it has at least one ratio."""
     blocks, error = len(bare.ratios), mean.error
     few = blocks < LEAST_BLOCKS
-    reach = None if error is None else critical(level, mean.freedom) * error
-    low, high = (None, None) if reach is None else (mean.mean - reach, mean.mean + reach)
+    low, high = mean.interval(level) or (None, None)
     is_known = error is not None and not few and mean.freedom >= LEAST_FREEDOM
     least = smallest_detectable(error, mean.freedom, comparisons) if error is not None and is_known else None
     reasons = (

@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 from scipy.special import chdtri, fdtrc
 
-from lab.analysis.statistics.student import p_value
+from lab.analysis.statistics.student import SIGNIFICANCE, critical, p_value
 
 PRIOR_FREEDOM = 4.0
 """What the other comparisons weigh in a comparison's variance: as much as this many of its own degrees of freedom."""
@@ -43,6 +43,13 @@ class Mean:
     def error(self) -> float | None:
         """Standard error of the mean."""
         return None if self.variance is None else sqrt(self.variance / self.values)
+
+    def interval(self, level: float = SIGNIFICANCE) -> tuple[float, float] | None:
+        """Where the true mean lies at 1 − `level`; `None` without a variance."""
+        if self.error is None:
+            return None
+        reach = critical(level, self.freedom) * self.error
+        return self.mean - reach, self.mean + reach
 
     def less(self, freedom_lost: float) -> "Mean":
         """The same mean where an estimate has taken some of its freedom, and so made its values look closer."""

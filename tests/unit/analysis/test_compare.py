@@ -57,7 +57,7 @@ def test_two_runs_of_the_same_inputs_have_ratios_and_no_verdict(tmp_path: Path) 
     }
     latency = row(comparison, "indexing_latency_ms", "primaries")
     assert latency.ratio == pytest.approx(0.5, rel=0.01)
-    assert (latency.verdict, latency.low, comparison.has_spread) == ("too few runs", None, False)
+    assert (latency.verdict, latency.low, comparison.has_verdicts) == ("too few runs", None, False)
 
 
 def test_how_indices_are_deployed_and_how_many_they_are_is_tried(tmp_path: Path) -> None:
@@ -151,23 +151,43 @@ def test_a_failed_run_is_an_input_that_differs(tmp_path: Path) -> None:
     }
 
 
-def test_series_of_runs_have_an_interval_and_a_verdict() -> None:
-    """Three and four runs that do not overlap."""
-    comparison = compare(
-        series("one", [9_973.0, 10_007.0, 10_037.0]), series("two", [20_011.0, 19_997.0, 20_101.0, 19_891.0])
-    )
+def test_what_ran_beside_the_same_control_has_an_interval_and_a_verdict() -> None:
+    """The machine is half as fast in the second session, and the variant twice as fast against its control."""
+    first = beside(series("one", [9_973.0, 10_007.0, 10_037.0]), [10_000.0] * 3)
+    second = beside(series("two", [10_011.0, 9_997.0, 10_101.0, 9_891.0]), [5_000.0] * 4)
+    comparison = compare(first, second)
     only = comparison.rows[0]
-    assert only.verdict == "faster"
+    assert (only.verdict, only.ratio) == ("faster", pytest.approx(2.0, rel=0.01))
     assert only.low is not None
     assert only.high is not None
     assert only.low < 2.0 < only.high
-    assert comparison.has_spread
+    assert comparison.has_verdicts
+
+
+@pytest.mark.parametrize("mapping", [None, "another"])
+def test_without_the_same_control_in_both_there_is_no_verdict(mapping: str | None) -> None:
+    """Rates that do not overlap may be two days of one machine, or a control that is half as fast itself."""
+    rates = [9_973.0, 10_007.0, 10_037.0, 9_990.0]
+    first, second = beside(series("one", rates), rates), series("two", [2 * rate for rate in rates])
+    if mapping:
+        other = beside(second, rates)
+        second = replace(other, control=replace(series("control", rates), tried={"mapping": mapping}))
+    comparison = compare(first, second)
+    assert (comparison.rows[0].verdict, comparison.has_verdicts) == ("too few runs", False)
+    assert comparison.rows[0].ratio == pytest.approx(2.0)
 
 
 def test_the_more_metrics_are_judged_the_more_is_asked_of_each() -> None:
     """A difference of 3 % is detected as the one metric that is judged, but not as one of four (Holm)."""
     first, second = (
-        Side(label, {}, {}, tuple(of_four_metrics(factor, run) for run in range(5)))
+        Side(
+            label,
+            {},
+            {},
+            tuple(of_four_metrics(factor, run) for run in range(5)),
+            control=Side("control", {}, {}, ()),
+            beside=(tuple(metric.model_copy(update={"value": 1.0}) for metric in of_four_metrics(1.0, 0)),) * 5,
+        )
         for label, factor in (("one", 1.0), ("two", 1.03))
     )
     alone = compare(first, second, judged={"indexing_rate_docs_per_s"})
@@ -203,6 +223,12 @@ def series(label: str, rates: list[float] | list[None]) -> Side:
         (Metric(name="indexing_rate_docs_per_s", value=rate, unit="docs/s", scope="primaries"),) for rate in rates
     )
     return Side(label, {}, {}, metrics)
+
+
+def beside(of: Side, rates: list[float]) -> Side:
+    """The same beside runs of a control with such rates."""
+    control = series("control", rates)
+    return replace(of, control=replace(control, metrics=()), beside=control.metrics)
 
 
 def test_only_what_counts_documents_depends_on_their_shape() -> None:
