@@ -103,9 +103,16 @@ def among_comparisons(
         if own.p_value is not None and own.verdict != "too few runs":
             kinds[own.metric, own.scope, own.within_one_start].append(place)
     mean_of: dict[int, Mean] = {}
+    # What is compared with the control is so with the mean of its two runs, which scatters less.
+    checked = {own.against for own in judged if own.variant == repetition}
     for places in kinds.values():
         samples = [_log_ratios(judged[place]) for place in places]
-        mean_of |= zip(places, means(samples, [judged[place].freedom_lost for place in places]), strict=True)
+        lost = [judged[place].freedom_lost for place in places]
+        runs = [
+            1.5 if (judged[place].against in checked and judged[place].variant != repetition) else 2.0
+            for place in places
+        ]
+        mean_of |= zip(places, means(samples, lost, runs), strict=True)
     families: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, mean in mean_of.items():
         if judged[place].variant == repetition:

@@ -51,7 +51,7 @@ def expected_width(spread: float, blocks: int, comparisons: int, beside: int = 0
         spread: Standard deviation of a comparison's log ratio from block to block.
         beside: Comparisons that tell of the noise only, such as A/A.
     """
-    freedom = blocks - 1 + min(PRIOR_FREEDOM, (comparisons + beside - 1) * (blocks - 1))
+    freedom = blocks - 1 + min(PRIOR_FREEDOM, (comparisons + beside - 1) * (blocks - 1) / 2)
     return expm1(min(MOST, critical(SIGNIFICANCE / max(1, comparisons), freedom) * spread / sqrt(blocks)))
 
 

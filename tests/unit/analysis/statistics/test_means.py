@@ -43,17 +43,23 @@ def test_a_trimmed_mean_leaves_out_a_fifth_at_either_end_and_winsorises_the_spre
     assert found.error == pytest.approx(sqrt(1.9 * 5 / 12))
 
 
-def test_variances_are_drawn_towards_the_pooled_one_as_by_four_degrees_of_freedom() -> None:
-    """Of 1, 2 and 3 with 4 degrees each the pooled one is 2: they become 1.5, 2 and 2.5, with 8 degrees."""
+def test_variances_are_drawn_towards_those_of_the_others_as_by_four_degrees_of_freedom() -> None:
+    """Of 1, 2 and 3 with 4 degrees each the others' are 2.5, 2 and 1.5: they become 1.75, 2 and 2.25, with 8."""
     found = moderated([of(1.0), of(2.0), of(3.0)])
-    assert [(one.variance, one.freedom) for one in found] == [(1.5, 8), (2.0, 8), (2.5, 8)]
+    assert [(one.variance, one.freedom) for one in found] == [(1.75, 8), (2.0, 8), (2.25, 8)]
 
 
 def test_a_comparison_counts_for_the_pool_by_its_degrees_of_freedom() -> None:
-    """1 with 2 degrees and 2 with 8: the pooled one is 1.8."""
+    """1 with 2 degrees beside 2 with 8, of which half count and 4 at most; and the other way round."""
     small, large = moderated([of(1.0, 2), of(2.0, 8)])
-    assert (small.variance, small.freedom) == (pytest.approx((4 * 1.8 + 2 * 1.0) / 6), 6)
-    assert (large.variance, large.freedom) == (pytest.approx((2 * 1.8 + 8 * 2.0) / 10), 10)
+    assert (small.variance, small.freedom) == (pytest.approx((4 * 2.0 + 2 * 1.0) / 6), 6)
+    assert (large.variance, large.freedom) == (pytest.approx((1 * 1.0 + 8 * 2.0) / 9), 9)
+
+
+def test_a_ratio_to_the_mean_of_two_runs_is_held_beside_one_to_a_single_run_by_what_both_scatter() -> None:
+    """3 for two runs and 2.25 for one and the mean of two are the same noise of a run."""
+    found = moderated([of(3.0), of(2.25)], [2.0, 1.5])
+    assert [one.variance for one in found] == pytest.approx([3.0, 2.25])
 
 
 def test_one_comparison_alone_keeps_its_own_variance() -> None:
@@ -65,8 +71,8 @@ def test_a_wild_comparison_keeps_its_variance_and_leaves_the_others_theirs() -> 
     """Ten times the others' spread; what is far below them is drawn up all the same."""
     *usual, wild = moderated([of(1.0), of(1.0), of(0.01), of(1.0), of(100.0)])
     assert (wild.variance, wild.freedom) == (100.0, 4)
-    pooled = 3.01 / 4
-    assert [one.variance for one in usual] == pytest.approx([(pooled + own) / 2 for own in (1.0, 1.0, 0.01, 1.0)])
+    drawn = [((3.01 - own) / 3 + own) / 2 for own in (1.0, 1.0, 0.01, 1.0)]
+    assert [one.variance for one in usual] == pytest.approx(drawn)
 
 
 @pytest.mark.parametrize(("variance", "is_wild"), [(5.2, False), (6.4, True)])

@@ -1,0 +1,37 @@
+"""What a suite says is held against servers whose truth is known, from samples to verdicts."""
+
+from statistics import fmean, stdev
+
+import pytest
+
+from tests.worlds.cases import CASES, QUIET, held_against, world
+from tests.worlds.recorded import CPU, RATE
+
+SUITES = 50
+LEAST_COVERED, MOST_FALSE = 0.89, 0.12
+"""What a true 93 % and 5 % come to in so few suites; `python -m tests.worlds.cases --suites 1000` tells them apart."""
+MOST_BIAS = 0.01
+ERRORS = 2.6
+"""Standard errors of a mean that chance exceeds once in a hundred."""
+
+
+@pytest.mark.parametrize("case", ["large effects", "few blocks", "noise that lasts, drift"])
+def test_95_of_100_intervals_hold_the_truth(case: str) -> None:
+    """And one suite in twenty has a false difference at most: of CPU per document as of the rate."""
+    told = held_against(CASES[case], SUITES)
+    for metric in (CPU, RATE):
+        assert told[metric.name].coverage >= LEAST_COVERED
+        assert told[metric.name].false_alarms <= MOST_FALSE
+        assert told[metric.name].unknown == 0
+
+
+@pytest.mark.parametrize(("ratio", "drain_s"), [(1.05, 10.0), (1.176, 6.0), (2.0, 6.0), (4.0, 10.0), (0.5, 6.0)])
+def test_no_ratio_is_shifted_by_more_than_a_hundredth_of_the_effect(ratio: float, drain_s: float) -> None:
+    """By a warm-up of three seconds, by the last requests, or by when counters were read."""
+    of = world(ratio, machine=QUIET, drain_s=drain_s)
+    told = held_against(of, 12)
+    for metric in (CPU, RATE):
+        errors = told[metric.name].errors[1::2]
+        by_chance = ERRORS * stdev(errors) / len(errors) ** 0.5
+        assert abs(fmean(errors)) <= MOST_BIAS * abs(told[metric.name].sizes[-1]) + by_chance
+        assert by_chance < 0.01
