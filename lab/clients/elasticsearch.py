@@ -163,6 +163,13 @@ class ElasticsearchClient:
         described = answer[min(answer)]
         return dict(described["settings"])
 
+    def described(self, index: str) -> tuple[dict[str, object], dict[str, Any]]:
+        """Settings, flat and with the defaults, and mapping of an index; of several, those of the first."""
+        _, settings = self.request("GET", f"/{index}/_settings?flat_settings=true&include_defaults=true")
+        _, mappings = self.request("GET", f"/{index}/_mapping")
+        first = settings[min(settings)]
+        return {**first.get("defaults", {}), **first["settings"]}, dict(mappings[min(mappings)]["mappings"])
+
     def vector_options(self, index: str) -> dict[str, dict[str, object]]:
         """Field of vectors → its index options as they are in effect; those that the mapping leaves out, too.
 

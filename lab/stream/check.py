@@ -16,6 +16,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
 from lab.run.verify.accounting import NAMED, Hashes, altered, compare, distinct_letters, hashes_of, index_problems
+from lab.run.verify.contents import SourceRules
 from lab.run.verify.verify import key_hashes, stored_documents, stored_hashes
 from lab.stream.laps import PositionStore
 from lab.stream.shares import SentDocuments
@@ -150,9 +151,10 @@ def stored_accounting(
     places = np.flatnonzero(was_sent)
     drawn = draw.sample(range(len(places)), min(len(places), profile.verify.sample))
     numbers: list[int] = places[np.array(drawn, dtype=np.int64)].tolist()
-    sample = latest_documents(dataset, hashes, numbers, sent, dead)
+    rules = SourceRules.of(*cluster.described(names.index))
+    sample = latest_documents(dataset, hashes, numbers, sent, dead) if rules.kind != "none" else {}
     different = altered(
-        sample, stored_documents(cluster, names.index, list(sample)), cluster.rebuilt_vectors(names.index)
+        sample, stored_documents(cluster, names.index, list(sample)), cluster.rebuilt_vectors(names.index), rules
     )
     missing = [dataset.key(int(np.flatnonzero(hashes == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
     return StreamAccounting(

@@ -64,7 +64,7 @@ def recorded_load_figures(result: Mapping[str, Any]) -> LoadFigures:
     return _figures(
         lambda name, scope: values.get((name, scope)),
         has_window=result["measured_window"] is not None,
-        indexed=result["documents"]["indexed"] + result["documents"]["already_there"],
+        indexed=result["documents"]["indexed"] + result["documents"].get("already_there", 0),
     )
 
 

@@ -4,7 +4,7 @@ from lab.analysis.page.queries import answers_text, clients_text, is_as_expected
 from lab.analysis.text import bytes_text, count, duration, number
 from lab.records.result import Result
 from lab.records.run import Environment, Run
-from lab.records.verification import Documents
+from lab.records.verification import Documents, Verification
 
 
 def what_was_run(run: Run) -> str:
@@ -60,10 +60,21 @@ def what_came_out(run: Run, result: Result) -> str:
         return f"The sink committed all {count(documents.delivered)} records, and nothing is in the index."
     if run.load == "query" and run.query_load is not None:
         return answers_text(run.query_load)
-    compared = f"{count(documents.sampled)} drawn at random equal what was sent"
+    compared = how_compared(documents, run.verification)
     if absent := absent_documents(documents):
         return f"{', '.join(absent)}. All others are in the index, and {compared}."
     return f"All documents are in the index, and {compared}."
+
+
+def how_compared(documents: Documents, verification: Verification) -> str:
+    """What is known of the contents of a verified index."""
+    if not documents.sampled:
+        return "only their ids were compared"
+    equal = f"{count(documents.sampled)} drawn at random equal what was sent"
+    if verification.contents != "as rebuilt":
+        return equal
+    without = f", but for {', '.join(verification.not_compared)}" if verification.not_compared else ""
+    return f"{equal}, by the rules of an index that rebuilds _source{without}"
 
 
 def absent_documents(documents: Documents) -> list[str]:

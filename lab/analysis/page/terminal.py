@@ -74,6 +74,8 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
     """
     good, short = result.status == "verified", shortfall(result)
     line = Text("✓ verified" if good else "✗ VOID", style="bold green" if good else "bold red")
+    if good and result.verification.contents == "ids only":
+        line.append(" · ids only", "bold yellow")
     if short:
         line.append(f" · {short}", "bold yellow")
     if letters := result.documents.dead_lettered:
@@ -237,6 +239,10 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
     ):
         if records is not None:
             yield name, "documents", count(records)
+    if result.verification.contents == "as rebuilt":
+        yield "Compared as rebuilt", "documents", count(result.documents.sampled)
+    if result.verification.not_compared:
+        yield "Not compared", "fields", ", ".join(result.verification.not_compared)
 
 
 def _figure_row(result: Result, name: str, scope: str) -> tuple[str, str, str]:

@@ -7,7 +7,6 @@ a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
-from math import isclose
 
 import numpy as np
 import orjson
@@ -15,13 +14,12 @@ from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
 from lab.records.verification import DeadLetterReason, DeliveryFailure, Documents, Verification
+from lab.run.verify.contents import AS_STORED, SourceRules
 from lab.run.verify.refusal_reasons import general_reason
 from producers.delivery import Failure, in_words
 
 NAMED = 3
 """Missing or altered documents that are named; the rest is counted."""
-VECTOR_ROUNDING = 1e-6
-"""A vector that is normalised, stored and multiplied again passes some roundings of 6e-8 each."""
 REASONS = 20
 """Reasons for dead letters that are listed."""
 
@@ -142,39 +140,24 @@ def place_of(letter: DeadLetter) -> str:
     return f"{letter.topic}-{letter.partition}@{letter.offset}"
 
 
-def altered(expected: Mapping[str, bytes], stored: Mapping[str, object], rebuilt: Set[str] = frozenset()) -> list[str]:
+def altered(
+    expected: Mapping[str, bytes],
+    stored: Mapping[str, object],
+    rebuilt: Set[str] = frozenset(),
+    rules: SourceRules = AS_STORED,
+) -> list[str]:
     """Ids of those documents that are stored otherwise than they were produced, or not at all.
 
     Args:
         rebuilt: Fields whose vectors come back rounded to 32 bits: from 9.2 on Elasticsearch stores none in `_source`,
             but rebuilds them from what it searches, 0.1245 as 0.12450001.
+        rules: How the index gives its documents back.
     """
     return [
         document_id
         for document_id, document in expected.items()
-        if document_id not in stored or not is_same(orjson.loads(document), stored[document_id], rebuilt)
+        if document_id not in stored or not rules.is_same(orjson.loads(document), stored[document_id], rebuilt)
     ]
-
-
-def is_same(produced: object, stored: object, rebuilt: Set[str]) -> bool:
-    """Whether a document is as it was produced; a vector that was rebuilt up to the rounding of 32-bit numbers."""
-    if produced == stored:
-        return True
-    if not (isinstance(produced, dict) and isinstance(stored, dict) and produced.keys() == stored.keys()):
-        return False
-    return all(
-        value == stored[name] or (name in rebuilt and is_same_vector(value, stored[name]))
-        for name, value in produced.items()
-    )
-
-
-def is_same_vector(produced: object, stored: object) -> bool:
-    """Whether two lists of numbers differ by no more than that rounding."""
-    if not (isinstance(produced, list) and isinstance(stored, list) and len(produced) == len(stored)):
-        return False
-    if not all(type(value) in (int, float) for value in (*produced, *stored)):
-        return False
-    return all(isclose(value, other, rel_tol=VECTOR_ROUNDING) for value, other in zip(produced, stored, strict=True))
 
 
 def account_for(

@@ -66,8 +66,12 @@ def together(accountings: Mapping[str, Accounting], target: VerificationTarget) 
         *delivery_problems(documents, counts["delivered"], records.failures),
         *(f"{index}: {problem}" for index, (_, accounting) in accountings.items() for problem in accounting.problems),
     ]
+    # All of them have one mapping; one that nothing was drawn from has told nothing.
+    compared = [accounting for _, accounting in accountings.values() if accounting.contents != "ids only"]
     return documents, Verification(
         verified=not problems,
+        contents=compared[0].contents if compared else "ids only",
+        not_compared=tuple(sorted({name for each in compared for name in each.not_compared})),
         problems=tuple(problems),
         dead_letters=merged_reasons(
             [reason for _, accounting in accountings.values() for reason in accounting.dead_letters]

@@ -27,6 +27,7 @@ from lab.run.verify.accounting import (
     hashes_of,
     recorded,
 )
+from lab.run.verify.contents import SourceRules
 from lab.run.verify.topic import TopicComparison, compare_topic
 from producers.dataset import Dataset
 from producers.part import parts_of
@@ -203,12 +204,15 @@ def verify(
     comparison = compare(expected, stored_hashes(cluster, index, on_progress), dead)
     unindexed = target.unindexed.get(topic, NONE_UNINDEXED)
     gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
-    sample = ids.sample(target.sample, random.Random(target.seed), gone)  # noqa: S311 - a sample, no secret
+    rules = SourceRules.of(*cluster.described(index))
+    draw = random.Random(target.seed)  # noqa: S311 - a sample, no secret
+    sample = ids.sample(target.sample, draw, gone) if rules.kind != "none" else {}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
-    mismatches = altered(sample, stored_documents(cluster, index, list(sample)), cluster.rebuilt_vectors(index))
+    stored = stored_documents(cluster, index, list(sample))
+    mismatches = altered(sample, stored, cluster.rebuilt_vectors(index), rules)
     # Several records may share an id: the first one names it.
     missing = [int(np.flatnonzero(expected == gone)[0]) for gone in comparison.missing[:NAMED]]
-    return account_for(
+    documents, verification = account_for(
         records,
         comparison,
         letters,
@@ -218,6 +222,14 @@ def verify(
         refusals=refusals,
         unindexed=unindexed,
     )
+    return documents, verification.model_copy(update=how_compared(rules, len(sample)))
+
+
+def how_compared(rules: SourceRules, sampled: int) -> dict[str, object]:
+    """How contents were compared, for the run's record."""
+    if not sampled:
+        return {"contents": "ids only"}
+    return {"contents": f"as {rules.kind}", "not_compared": rules.not_compared}
 
 
 def stored_hashes(

@@ -241,6 +241,15 @@ def test_documents_are_read_with_their_vectors() -> None:
     assert server.requests[1][1].endswith("&_source_exclude_vectors=false")
 
 
+def test_an_index_is_described_by_its_settings_defaults_included_and_its_mapping() -> None:
+    """What was set goes before the default."""
+    settings = {"settings": {"index.mode": "logsdb"}, "defaults": {"index.mode": "standard", "index.codec": "default"}}
+    answers = ((200, {"books": settings}), (200, {"books": {"mappings": {"dynamic": "strict"}}}))
+    with rest(*answers) as server:
+        described = client(server).described("books")
+    assert described == ({"index.mode": "logsdb", "index.codec": "default"}, {"dynamic": "strict"})
+
+
 def test_the_index_options_of_vectors_are_those_in_effect() -> None:
     """Also those that the mapping left to Elasticsearch; other fields have none."""
     options = {"type": "int8_hnsw", "m": 16}

@@ -73,6 +73,10 @@ class Servers:
         """Documents in the index."""
         return len(self.stored)
 
+    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings and mapping of an index that keeps what it is sent."""
+        return {}, {}
+
     def rebuilt_vectors(self, _index: str) -> frozenset[str]:
         """None: every document is stored as it was sent."""
         return frozenset()

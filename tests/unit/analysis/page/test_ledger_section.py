@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from lab.analysis.page.report import write_report
-from lab.analysis.page.terminal import terminal_table
+from lab.analysis.page.terminal import terminal_table, verdict_line
 from lab.analysis.result import analyse, write_result
 from lab.records.result import Result
 from lab.records.run import Run
@@ -103,3 +103,49 @@ def test_the_result_has_the_ledger_and_the_verdict(tmp_path: Path) -> None:
 def test_a_run_of_an_earlier_version_is_drawn_without_a_ledger(tmp_path: Path) -> None:
     """Its record says nothing of one."""
     assert "The sink's ledger" not in words(tmp_path, run(Truth()))
+
+
+# --- how contents were compared -------------------------------------------------------------------------------------
+
+
+def compared(contents: str, sampled: int, *not_compared: str) -> Run:
+    """A verified run whose contents were compared so."""
+    made = run(Truth())
+    how = {"contents": contents, "not_compared": not_compared}
+    return made.model_copy(
+        update={
+            "documents": made.documents.model_copy(update={"sampled": sampled}),
+            "verification": made.verification.model_copy(update=how),
+        }
+    )
+
+
+def test_a_run_of_which_only_ids_were_compared_says_so_first(tmp_path: Path) -> None:
+    """In the line of the terminal, in the answer of the report, and where every document went."""
+    made = compared("ids only", 0)
+    analysis = analyse(written(tmp_path, made, samples(Truth())))
+    assert verdict_line(analysis.result, (), 120).plain.startswith("✓ verified · ids only · 5,000/s")
+    text = words(tmp_path, made)
+    assert "All documents are in the index, and only their ids were compared." in text
+    assert "0 unexpected ; only ids were compared" in text
+    assert "drawn at random" not in text
+
+
+def test_a_run_whose_index_rebuilds_its_source_says_by_which_rules_it_was_compared(tmp_path: Path) -> None:
+    """And which fields no rule is known for."""
+    made = compared("as rebuilt", 1000, "range", "area.shape")
+    text = words(tmp_path, made)
+    assert (
+        "1,000 drawn at random equal what was sent, by the rules of an index that rebuilds _source, but for range,"
+        " area.shape." in text
+    )
+    rows = [line.split() for line in terminal(tmp_path, made).splitlines()]
+    assert ["Compared", "as", "rebuilt", "documents", "1,000"] in rows
+    assert ["Not", "compared", "fields", "range,", "area.shape"] in rows
+
+
+def test_a_run_whose_index_keeps_what_it_is_sent_says_nothing_of_it(tmp_path: Path) -> None:
+    """That is the usual case."""
+    told = terminal(tmp_path, compared("as stored", 1000))
+    assert "ompared" not in told
+    assert "ids only" not in told

@@ -384,6 +384,13 @@ def test_no_other_list_of_numbers_may_be_rounded() -> None:
     assert altered(expected, stored, {"vector"}) == ["a"]
 
 
+@pytest.mark.parametrize("stored", [{"used": 1}, {"used": True, "price": 7.0}, {"used": True, "price": "7"}])
+def test_a_value_of_another_kind_is_an_altered_document(stored: dict[str, object]) -> None:
+    """`true` is not 1, and 7 is not 7.0: Elasticsearch keeps the bytes that it was sent."""
+    assert altered({"a": b'{"used": true, "price": 7}'}, {"a": {"price": 7} | stored}) == ["a"]
+    assert altered({"a": b'{"used": true, "price": 7}'}, {"a": {"price": 7, "used": True}}) == []
+
+
 def test_a_document_that_is_not_stored_is_altered() -> None:
     """It cannot be what it should be."""
     assert altered({"a": b"{}"}, {}) == ["a"]

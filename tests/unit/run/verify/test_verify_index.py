@@ -95,6 +95,10 @@ class FakeCluster:
                 raise StackError("the point in time is gone")
             yield names[first : first + 23]
 
+    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings and mapping of an index that keeps what it is sent."""
+        return {}, {}
+
     def rebuilt_vectors(self, _index: str) -> frozenset[str]:
         """None: every document is stored as it was sent."""
         return frozenset()
@@ -231,6 +235,55 @@ def test_a_refused_record_is_neither_missing_nor_sampled(key_is_id: bool) -> Non
     assert verification.problems == ()
     assert (documents.indexed, documents.dead_lettered, documents.sampled) == (100, 1, 100)
     assert [(reason.reason, reason.records) for reason in verification.dead_letters] == [("too old", 1)]
+
+
+# --- an index that gives documents back otherwise -------------------------------------------------------------------
+
+
+@dataclass
+class OtherSource(FakeCluster):
+    """An index with other settings or another mapping."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    mapping: dict[str, Any] = field(default_factory=dict)
+
+    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Its settings and its mapping."""
+        return self.settings, self.mapping
+
+
+def compared_in(cluster: FakeCluster, prices: Prices) -> tuple[Documents, Verification]:
+    """The accounting of a direct load into this index."""
+    records, names = DeliveredRecords(prices.documents), Names("sluice-books", TOPIC, TOPIC)
+    target = VerificationTarget(prices, names, records, key_is_id=True, sample=31, seed="1")
+    return verify(target, None, cluster, lambda _, __: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_an_index_that_rebuilds_its_source_is_compared_by_its_rules(*, right: bool) -> None:
+    """A price that was sent as a number comes back from a keyword as text; another price does not pass."""
+    prices = Prices()
+    stored = {name: {"price": str(book["price"] + (not right))} for name, book in index_by_key(prices).items()}
+    settings, mapping = {"index.mapping.source.mode": "synthetic"}, {"properties": {"price": {"type": "keyword"}}}
+    documents, verification = compared_in(OtherSource(stored, settings=settings, mapping=mapping), prices)
+    assert (verification.verified, verification.contents, documents.sampled) == (right, "as rebuilt", 31)
+    assert documents.sample_mismatches == (0 if right else 31)
+
+
+def test_of_an_index_without_source_only_ids_are_compared_and_that_is_told() -> None:
+    """It gives no document back."""
+    prices = Prices()
+    index = OtherSource(dict.fromkeys(index_by_key(prices)), mapping={"_source": {"enabled": False}})
+    documents, verification = compared_in(index, prices)
+    assert (verification.verified, verification.contents, documents.sampled) == (True, "ids only", 0)
+
+
+def test_an_index_that_keeps_what_it_is_sent_is_compared_as_json() -> None:
+    """So a price that comes back as text is another one."""
+    prices = Prices()
+    stored = {name: {"price": str(book["price"])} for name, book in index_by_key(prices).items()}
+    documents, verification = compared_in(FakeCluster(stored), prices)
+    assert (verification.contents, documents.sample_mismatches) == ("as stored", 31)
 
 
 # --- the topic ------------------------------------------------------------------------------------------------------
