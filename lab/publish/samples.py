@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lab.analysis.figures.clocks import end_to_end_curve_ms
 from lab.analysis.figures.cost import cpu_cores_series, process_names
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.queries import search_latency_series, search_rate_series
@@ -13,6 +14,7 @@ from lab.records.run import Run, SinkHistograms
 from lab.records.samples import Sample
 
 INDEX = "sluice-samples"
+END_TO_END, BULK_SERVICE_TIME = "end to end", "bulk service time"
 SERIES = {
     "indexing_rate_docs_per_s": indexing_rate_series,
     "indexing_latency_ms": indexing_latency_series,
@@ -85,7 +87,11 @@ def run_documents(run: Run, samples: Sequence[Sample]) -> Iterator[Document]:
     """Everything of a run that the dashboard draws."""
     label = label_of(run)
     yield from sample_documents(label, samples)
-    yield from curve_documents(label, run.sink_histograms, run.ended_s)
+    curves = {
+        END_TO_END: end_to_end_curve_ms(run),
+        BULK_SERVICE_TIME: percentile_curve_ms(run.sink_histograms.bulk_service_time),
+    }
+    yield from curve_documents(label, curves, run.ended_s)
 
 
 def sample_documents(label: Label, samples: Sequence[Sample], before: Sample | None = None) -> Iterator[Document]:
@@ -110,14 +116,21 @@ def sample_documents(label: Label, samples: Sequence[Sample], before: Sample | N
             yield _document(label, "process", sample.at_s, _instant(sample, label) | values, name)
 
 
-def curve_documents(label: Label, histograms: SinkHistograms, at_s: float) -> Iterator[Document]:
+Curve = Sequence[tuple[float, float]]
+
+
+def curves_so_far(histograms: SinkHistograms) -> dict[str, Curve]:
+    """By kind of latency, one record in n took longer than so many ms, of a stream that goes on."""
+    so_far = {END_TO_END: histograms.record_age, BULK_SERVICE_TIME: histograms.bulk_service_time}
+    return {latency: percentile_curve_ms(encoded) for latency, encoded in so_far.items()}
+
+
+def curve_documents(label: Label, curves: Mapping[str, Curve], at_s: float) -> Iterator[Document]:
     """The latencies so far, at some instant: of `one_in[i]` records one took longer than `latency_ms[i]`.
 
     A run has one document for each kind of latency: a later one replaces an earlier one.
     """
-    kinds = {"end to end": histograms.record_age, "bulk service time": histograms.bulk_service_time}
-    for latency, encoded in kinds.items():
-        curve = percentile_curve_ms(encoded)
+    for latency, curve in curves.items():
         values = {
             "@timestamp": timestamp(at_s),
             "latency": latency,

@@ -21,7 +21,7 @@ from lab.monitor import Sampler, Sources, read_sink_histograms
 from lab.monitor.sink import JolokiaError
 from lab.profiles import Profile
 from lab.publish.document import Document
-from lab.publish.samples import INDEX, Label, curve_documents, sample_documents
+from lab.publish.samples import INDEX, Label, curve_documents, curves_so_far, sample_documents
 from lab.publish.server import Server
 from lab.records.run import SinkHistograms
 from lab.records.samples import Sample
@@ -215,7 +215,7 @@ class SampleFeed:
         Raises:
             StackError: The server does not accept them.
         """
-        self._server.send(INDEX, curve_documents(self._label, histograms, at_s))
+        self._server.send(INDEX, curve_documents(self._label, curves_so_far(histograms), at_s))
 
 
 def emptied(file: Path, sent_bytes: int) -> int:

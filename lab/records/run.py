@@ -226,11 +226,16 @@ class SinkHistograms(Record):
         record_age: Base64 of a compressed HdrHistogram in µs: intended send time → acknowledged by Elasticsearch.
         bulk_service_time: The same in µs: bulk request sent → response read.
         lost: Why those of our own sink could not be read; `None` where they were, or there are none.
+        warm_up_record_age: Those of `record_age` that a stream's sink had acknowledged at the end of its warm-up;
+            `None` for every other load, for a stream that was over by then, and in older records.
+        warm_up_s: From the first due time to that reading; `None` likewise.
     """
 
     record_age: str | None
     bulk_service_time: str | None
     lost: str | None = None
+    warm_up_record_age: str | None = None
+    warm_up_s: float | None = None
 
 
 class Layout(Record):

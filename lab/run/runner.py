@@ -26,6 +26,7 @@ from lab.run.load.produce import Producing
 from lab.run.load.rally.race import RallyRace, race_errors
 from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
+from lab.run.load.warm_up import StreamWarmUp
 from lab.run.maintain.deploy import deploy, remove_leftovers
 from lab.run.maintain.guard import Guard
 from lab.run.maintain.nodes import checked_targets
@@ -145,6 +146,7 @@ class _RunUnderWay:
         self.warnings: list[RunWarning] = []
         self.producing = Producing(context)
         self.sink = Sink(context, self.worker)
+        self.warm_up = StreamWarmUp(self.sink.histograms)
         load = self.profile.load
         self.race = RallyRace(context, load, self.cluster) if isinstance(load, Rally) else None
 
@@ -352,7 +354,7 @@ class _RunUnderWay:
                 self.sink.start()
                 self.sink.drain(sampler, delivered.delivered)
         self.sink.stop_command()
-        histograms = self.sink.histograms()
+        histograms = self.warm_up.cut(self.sink.histograms())
         if self.context.filled:
             # A record is as old as the topic that it waited in, which an earlier run has filled.
             histograms = histograms.model_copy(update={"record_age": None})
@@ -391,6 +393,7 @@ class _RunUnderWay:
             self.sink.refuse_end()
             if sending:
                 sending.follow()
+            self.warm_up.follow(self.producing.since_due_s)
 
         if self.context.drivers:
             driven = DrivenStream(self.producing, self.context.drivers, lambda: sampler.latest, check)

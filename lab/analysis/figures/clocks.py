@@ -2,7 +2,9 @@
 
 import math
 
-from lab.analysis.figures.latency import percentile_curve_ms, percentiles_ms
+from hdrh.histogram import HdrHistogram
+
+from lab.analysis.figures.latency import curve_of, decoded, is_known, percentiles_of, without
 from lab.analysis.text import clock_text, figure
 from lab.records.drivers import Driver
 from lab.records.run import Run, RunWarning, WarningKind
@@ -19,25 +21,49 @@ def clocks_error_ms(run: Run) -> float | None:
     schedule. So each of its latencies is told 300 ms too short, and one below that, which would end before it began, is
     not counted by the sink at all. Where each value is off by at most so much, so is each percentile.
     """
-    if not all(is_known(driver) for driver in run.drivers):
+    if not all(is_compared(driver) for driver in run.drivers):
         return None
     return max((driver.clock.most_ms for driver in run.drivers if driver.clock), default=0.0)
 
 
-def is_known(driver: Driver) -> bool:
+def is_compared(driver: Driver) -> bool:
     """Whether its clock was compared with the one that ends its latencies."""
     return driver.clock is not None and driver.clock_of == "worker"
 
 
+LEAST_BEYOND = 10
+"""Records that must have taken longer than a percentile for it to be told: with fewer it is next to the maximum."""
+
+
+def end_to_end(run: Run) -> HdrHistogram | None:
+    """Due time → acknowledged by Elasticsearch in µs, of a stream without what was acknowledged in its warm-up.
+
+    The start of the sink decides the p99 of a short stream. So one that was over within its warm-up has none.
+    """
+    histograms = run.sink_histograms
+    whole = decoded(histograms.record_age)
+    if run.load != "stream":
+        return whole
+    return without(whole, decoded(histograms.warm_up_record_age)) if histograms.warm_up_s is not None else None
+
+
 def end_to_end_ms(run: Run) -> dict[str, float]:
-    """Percentile name → ms from due time to acknowledged by Elasticsearch, without those that clocks may have made."""
-    measured = percentiles_ms(run.sink_histograms.record_age)
-    return {name: ms for name, ms in measured.items() if outlasts_clocks(run, ms)}
+    """Percentile name → ms from due time to acknowledged by Elasticsearch, without those that clocks may have made.
+
+    Of a percentile there are at least 10 records beyond.
+    """
+    return {name: ms for name, ms in _percentiles_ms(run).items() if outlasts_clocks(run, ms)}
+
+
+def _percentiles_ms(run: Run) -> dict[str, float]:
+    histogram = end_to_end(run)
+    records = histogram.get_total_count() if histogram else 0
+    return {name: ms for name, ms in percentiles_of(histogram).items() if is_known(name, records, LEAST_BEYOND)}
 
 
 def end_to_end_curve_ms(run: Run) -> list[tuple[float, float]]:
     """The same as a curve: one record in n took longer than so many ms."""
-    return [(n, ms) for n, ms in percentile_curve_ms(run.sink_histograms.record_age) if outlasts_clocks(run, ms)]
+    return [(n, ms) for n, ms in curve_of(end_to_end(run), LEAST_BEYOND) if outlasts_clocks(run, ms)]
 
 
 def outlasts_clocks(run: Run, latency_ms: float) -> bool:
@@ -48,8 +74,7 @@ def outlasts_clocks(run: Run, latency_ms: float) -> bool:
 
 def clock_skew(run: Run) -> RunWarning | None:
     """Latencies that are left out since clocks may have made them; a driver that is ahead is named with by how much."""
-    measured = percentiles_ms(run.sink_histograms.record_age)
-    left_out = [name for name, ms in measured.items() if not outlasts_clocks(run, ms)]
+    left_out = [name for name, ms in _percentiles_ms(run).items() if not outlasts_clocks(run, ms)]
     if not left_out:
         return None
     error_ms = clocks_error_ms(run)
@@ -68,7 +93,7 @@ def clock_skew(run: Run) -> RunWarning | None:
 
 def possible_ms(driver: Driver) -> float:
     """How far its clock may be off; without end where nobody knows."""
-    return driver.clock.most_ms if driver.clock and is_known(driver) else math.inf
+    return driver.clock.most_ms if driver.clock and is_compared(driver) else math.inf
 
 
 def clock_of(driver: Driver) -> str:

@@ -80,7 +80,7 @@ delivery_rate_docs_per_s | docs/s | Delivery rate
 delivery_latency_ms_{p50,p99} | ms | Delivery latency
     Due time until Kafka acknowledged
 end_to_end_latency_ms_{p50,p90,p99,p99_9,max} | ms | End to end
-    Due time until Elasticsearch acknowledged
+    Due time until Elasticsearch acknowledged; of a stream, without its first 5 s
 bulk_service_time_ms_{p50,p99} | ms | Bulk service time
     Bulk request sent until its answer was read
 bulk_size_docs_mean | docs | Documents per bulk

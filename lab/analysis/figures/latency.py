@@ -65,9 +65,14 @@ def percentiles_of(histogram: HdrHistogram | None) -> dict[str, float]:
     return {name: values_us[percent] / 1000 for name, percent in PERCENTILES.items()}
 
 
-def is_known(percentile: str, recorded: int) -> bool:
-    """Whether so many values have this percentile: p99 of fewer than 100 is only their maximum by another name."""
-    return recorded * (100 - PERCENTILES[percentile]) >= 100 - 1e-9 or percentile in {"p50", "max"}
+def is_known(percentile: str, recorded: int, beyond: int = 1) -> bool:
+    """Whether so many values have this percentile: p99 of fewer than 100 is only their maximum by another name.
+
+    Args:
+        beyond: How many of them have to be larger.
+    """
+    least = 100 * beyond - 1e-9
+    return recorded * (100 - PERCENTILES[percentile]) >= least or percentile in {"p50", "max"}
 
 
 def mean_ms(histogram: HdrHistogram | None) -> float | None:
@@ -87,15 +92,19 @@ def mean_ms(histogram: HdrHistogram | None) -> float | None:
 
 
 def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
-    """(n, ms): one record in n took longer than so many ms; from the median as far out as there are records.
+    """(n, ms): one record in n took longer than so many ms; from the median as far out as there are records."""
+    return curve_of(decoded(encoded))
+
+
+def curve_of(histogram: HdrHistogram | None, beyond: int = 1) -> list[tuple[float, float]]:
+    """The same of one that is decoded already, as far out as there are so many records beyond.
 
     Eight points for each tenfold n: evenly spaced on the logarithmic axis on which the tail can be seen.
     """
-    histogram = decoded(encoded)
     if histogram is None:
         return []
-    total = histogram.get_total_count()
-    ns = [2 * 10 ** (step / 8) for step in range(8 * 12) if 2 * 10 ** (step / 8) <= max(2, total)]
+    most = max(2, histogram.get_total_count() / beyond)
+    ns = [2 * 10 ** (step / 8) for step in range(8 * 12) if 2 * 10 ** (step / 8) <= most]
     percents = [100 * (1 - 1 / n) for n in ns]
     values_us = histogram.get_percentile_to_value_dict(percents)
     return [(n, values_us[percent] / 1000) for n, percent in zip(ns, percents, strict=True)]
@@ -115,6 +124,27 @@ def added(encoded: Iterable[str | None]) -> HdrHistogram | None:
     for other in others:
         whole.add(other)
     return whole
+
+
+def without(whole: HdrHistogram | None, earlier: HdrHistogram | None) -> HdrHistogram | None:
+    """What a histogram has gained since it was read before; `None` when nothing, or when it had begun anew meanwhile.
+
+    Raises:
+        ValueError: They are not of one kind.
+    """
+    if whole is None or earlier is None:
+        return whole
+    kinds = [(each.lowest_trackable_value, each.counts_len, each.significant_figures) for each in (whole, earlier)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(f"histograms: got kinds {kinds[0]} and {kinds[1]}, expected one")
+    counts, before = (np.ctypeslib.as_array(each.counts).astype(np.int64) for each in (whole, earlier))
+    gained = counts - before
+    if gained.min() < 0 or not gained.any():
+        return None
+    rest = HdrHistogram(whole.lowest_trackable_value, whole.highest_trackable_value, whole.significant_figures)
+    for index in np.flatnonzero(gained).tolist():
+        rest.record_value(whole.get_value_from_index(index), int(gained[index]))
+    return rest
 
 
 def _growth(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.answer import over_which_window
 from lab.analysis.page.badges import badges
 from lab.analysis.page.sections import IF_KNOWN
-from lab.analysis.text import NARROW_SPACE, figure
+from lab.analysis.text import NARROW_SPACE, duration, figure
 from lab.records.result import Result
 from lab.records.run import Run, WarningKind
 
@@ -82,7 +82,9 @@ def hero_caption(run: Run, result: Result) -> str:
     """Over which time, or under which load, the main figure was measured."""
     chosen = _hero_metric(run, result)
     if chosen == PACED:
-        return f"at {figure(requested_rate_docs_per_s(run), 'docs/s')}; one document in a hundred took longer"
+        at = f"at {figure(requested_rate_docs_per_s(run), 'docs/s')}"
+        warm_up = f"after {duration(run.sink_histograms.warm_up_s or 0.0)} of warm-up"
+        return f"{at}, {warm_up}; one document in a hundred took longer"
     if chosen and chosen[0] == "deployment_s":
         return "until the last copy was in place"
     return over_which_window(run, result)

@@ -249,7 +249,7 @@ class DrivenStream:
         run = self.producing.run
         run.progress.begin("load", "drivers stream", run.dataset.documents)
         waiting = list(shares)
-        starts_s = datetime.fromisoformat(load.start_at).timestamp()
+        starts_s = self.producing.first_due_s = datetime.fromisoformat(load.start_at).timestamp()
         lasts_s = run.dataset.documents / (run.profile.load.rate_docs_per_s or 1) + run.profile.load.timeout_s
         while waiting:
             for share in tuple(waiting):

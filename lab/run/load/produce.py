@@ -7,6 +7,7 @@ from lab.analysis.text import number
 from lab.clients.kafka import kafka_text
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
+from lab.monitor import CLOCK
 from lab.profiles import Profile
 from lab.records.run import PhaseName
 from lab.run.phases import RunContext
@@ -20,11 +21,18 @@ class Producing:
 
     Attributes:
         produced: Records acknowledged by Kafka so far; `None` when nothing produces. Read by the sampler's thread.
+        first_due_s: When the first document of all was due; `None` before the first word of the producers.
     """
 
     run: RunContext
     produced: int | None = field(default=None, init=False)
+    first_due_s: float | None = field(default=None, init=False)
     _check_sink: Callable[[], None] | None = field(default=None, init=False)
+
+    @property
+    def since_due_s(self) -> float:
+        """Time since the first document of all was due; 0 before it."""
+        return 0.0 if self.first_due_s is None else max(0.0, CLOCK.now_s() - self.first_due_s)
 
     def fill(self) -> Delivered:
         """Fill the topic as fast as possible."""
@@ -72,6 +80,8 @@ class Producing:
     def on_produced(self, progress: Progress, earlier: int = 0) -> None:
         """Pass the producers' progress on, which begins anew with each step."""
         self.produced = earlier + progress.delivered
+        if self.first_due_s is None:
+            self.first_due_s = CLOCK.now_s() - progress.elapsed_s
         late = f", {progress.late_documents:,} late" if progress.late_documents else ""
         self.run.progress.update(progress.delivered, f"{number(progress.delivery_rate_docs_per_s)}/s into Kafka{late}")
         if self._check_sink and progress.delivered + progress.failed < progress.documents:

@@ -12,6 +12,7 @@ from lab.records.queries import DocumentRamp, RampStep
 from lab.records.samples import Sample
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
+from lab.run.load.warm_up import WARM_UP_S
 from lab.run.ramp import LEAST_ANSWERED, next_rate, ramp_rates
 from producers.delivery import Delivered, together
 from producers.latency import PERCENTILES
@@ -54,8 +55,10 @@ class RisingStream:
     def run(self) -> tuple[Delivered, DocumentRamp]:
         """Raise the rate until the bound is broken, then halve the gap three times; the rest goes as fast as it can.
 
-        Every document of the dataset is produced in the end, so that the run is verified as every other one is.
+        Before the first step come some seconds at its rate that are none: what waits for the sink to start would break
+        the bound. Every document of the dataset is produced in the end, so that the run is verified as every other one.
         """
+        self._produce(min(self._documents, round(self._rate_docs_per_s * WARM_UP_S)), self._rate_docs_per_s)
         steps = tuple(self._steps())
         if self._next < self._documents:
             self._parts.append(self._producing.step(self._next, self._documents, None, self._check))
@@ -79,9 +82,7 @@ class RisingStream:
         if self._is_behind and not self._catch_up(BACKLOG_WITHIN_S):
             return None
         before, started_s = self._ages(), CLOCK.now_s()
-        self._parts.append(self._producing.step(self._next, self._next + documents, rate, self._check))
-        self._next += documents
-        self._is_behind = not self._catch_up(CAUGHT_UP_WITHIN_S)
+        self._produce(documents, rate)
         counts = grown(before, self._ages())
         return RampStep(
             rate_per_s=rate,
@@ -91,6 +92,13 @@ class RisingStream:
             errors=0,
             latency_ms=percentiles_ms(counts),
         )
+
+    def _produce(self, documents: int, rate: float) -> None:
+        """So many more documents at a rate, and until the sink has caught up."""
+        if documents:
+            self._parts.append(self._producing.step(self._next, self._next + documents, rate, self._check))
+            self._next += documents
+            self._is_behind = not self._catch_up(CAUGHT_UP_WITHIN_S)
 
     def _documents_at(self, rate: float) -> int:
         """How many are produced in a step."""

@@ -154,16 +154,14 @@ class Sink:
         )
 
     def histograms(self) -> SinkHistograms:
-        """Its histograms; without a value where the worker offers none."""
+        """Its histograms; without a value where the worker offers none, and of a sink that is not ours."""
         url = self.run.target.endpoints.metrics_url
-        if url is None or self._pipeline is not None:
+        if url is None or not self.keeps_ledger:
             return SinkHistograms(record_age=None, bulk_service_time=None)
         try:
             return read_sink_histograms(url, self.run.names.connector, access=self.run.target.access.metrics)
         except (httpx.HTTPError, LookupError, ValueError) as error:
-            # A sink that is not ours keeps none, and the run is none the worse for it.
-            lost = reason(error) if self.keeps_ledger else None
-            return SinkHistograms(record_age=None, bulk_service_time=None, lost=lost)
+            return SinkHistograms(record_age=None, bulk_service_time=None, lost=reason(error))
 
 
 def placeholders(profile: Profile, endpoints: Endpoints, names: Names) -> dict[str, str]:

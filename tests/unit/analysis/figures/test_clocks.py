@@ -16,6 +16,8 @@ from tests.unit.analysis.synthetic import Truth, elsewhere, encoded, written
 STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=11)
 AGES_MS = (*[40.0] * 890, *[400.0] * 105, *[5000.0] * 5)
 """p50 is 40 ms, p90 and p99 are 400, p99.9 and the longest 5,000."""
+TIMES = 11
+"""Each of them, so that 10 records or more are beyond each percentile."""
 
 
 def driver(
@@ -37,7 +39,8 @@ def driver(
 def streamed(*drivers: Driver, ages_ms: tuple[float, ...] = AGES_MS) -> Run:
     """A stream that these have sent."""
     made, _ = elsewhere(STREAM)
-    histograms = SinkHistograms(record_age=encoded(ages_ms) if ages_ms else None, bulk_service_time=None)
+    ages = encoded(ages_ms, TIMES) if ages_ms else None
+    histograms = SinkHistograms(record_age=ages, bulk_service_time=None, warm_up_record_age=encoded(()), warm_up_s=5.0)
     return made.model_copy(update={"drivers": drivers, "sink_histograms": histograms})
 
 

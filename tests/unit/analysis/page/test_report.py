@@ -418,7 +418,7 @@ def test_a_stream_that_kept_its_rate_is_measured_by_its_latency() -> None:
     hero = key_figures.hero(analysis.folder.run, analysis.result)
     caption = key_figures.hero_caption(analysis.folder.run, analysis.result)
     assert (hero.label, hero.badges) == ("End to end, p99", ())
-    assert caption == "at 5,000/s; one document in a hundred took longer"
+    assert caption == "at 5,000/s, after 5\u202fs of warm-up; one document in a hundred took longer"
 
 
 def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> None:

@@ -71,9 +71,14 @@ def test_what_a_histogram_gained_has_its_own_percentiles() -> None:
 
 @dataclass
 class Sink:
-    """A sink whose records take 10 ms each up to its knee, and 10 s beyond."""
+    """A sink whose records take 10 ms each up to its knee, and 10 s beyond; what comes first waits for its start.
+
+    Attributes:
+        starting: Records that wait 9 s.
+    """
 
     knee: float
+    starting: int = 0
     ages: HdrHistogram = field(default_factory=lambda: HdrHistogram(1, 3_600_000_000, 3))
 
     def refuse_end(self) -> None:
@@ -103,7 +108,10 @@ class Produced:
         """Produce some documents."""
         check()
         self.steps.append((start, stop, rate))
-        self.sink.ages.record_value(10_000_000 if rate and rate > self.sink.knee else 10_000, stop - start)
+        waiting = max(0, min(stop, self.sink.starting) - start)
+        if waiting:
+            self.sink.ages.record_value(9_000_000, waiting)
+        self.sink.ages.record_value(10_000_000 if rate and rate > self.sink.knee else 10_000, stop - start - waiting)
         return replace(PART, rate_docs_per_s=rate)
 
     def latest(self) -> Any:
@@ -123,9 +131,9 @@ def rising_stream(producing: Produced, sink: Sink, ramp: Ramp, check: Callable[[
     return RisingStream(producing, sink, ramp, 100, latest=producing.latest, check=check)  # type: ignore[arg-type]
 
 
-def ramped(knee: float, documents: int) -> tuple[Produced, list[tuple[float, int, float]]]:
+def ramped(knee: float, documents: int, starting: int = 0) -> tuple[Produced, list[tuple[float, int, float]]]:
     """What was produced, and rate, documents and p99 of each step."""
-    sink = Sink(knee)
+    sink = Sink(knee, starting)
     producing = Produced(sink, documents)
     rising = rising_stream(producing, sink, Ramp(p99_ms=2000, factor=2, step_s=3))
     _, ramp = rising.run()
@@ -144,11 +152,23 @@ def test_the_rate_rises_to_the_knee_and_the_rest_of_the_documents_follows() -> N
 
 
 def test_a_ramp_whose_documents_end_before_the_knee_has_the_steps_that_it_had() -> None:
-    """300 and 600 of 1,009 documents; 1,200 more are not there."""
-    producing, steps = ramped(knee=300, documents=1009)
+    """500 to warm up, 300 and 600 of 1,509 documents; 1,200 more are not there."""
+    producing, steps = ramped(knee=300, documents=1509)
 
     assert [rate for rate, _, _ in steps] == [100, 200]
-    assert producing.steps == [(0, 300, 100), (300, 900, 200), (900, 1009, None)]
+    assert producing.steps == [(0, 500, 100), (500, 800, 100), (800, 1400, 200), (1400, 1509, None)]
+
+
+def test_what_waits_for_the_sink_to_start_breaks_no_bound() -> None:
+    """The first step would be taken for broken, and the knee looked for below it."""
+    _, steps = ramped(knee=300, documents=9001, starting=143)
+    assert [round(rate) for rate, _, _ in steps] == [100, 200, 400, 283, 336, 308]
+
+
+def test_of_fewer_documents_than_warm_the_sink_there_is_no_step() -> None:
+    """All of them are produced, once."""
+    producing, steps = ramped(knee=300, documents=307)
+    assert (steps, producing.steps) == ([], [(0, 307, 100)])
 
 
 def test_a_sink_that_tells_no_ages_cannot_be_ramped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +213,7 @@ def test_no_step_begins_behind_a_backlog(monkeypatch: pytest.MonkeyPatch) -> Non
     class Behind(Produced):
         def latest(self) -> Any:
             sample = super().latest()
-            sample.sink.records_in_flight = 7
+            sample.sink.records_in_flight = 7 if len(self.steps) > 1 else 0
             return sample
 
     sink = Sink(300)
@@ -201,7 +221,7 @@ def test_no_step_begins_behind_a_backlog(monkeypatch: pytest.MonkeyPatch) -> Non
     _, ramp = rising_stream(producing, sink, Ramp(p99_ms=2000)).run()
 
     assert [step.rate_per_s for step in ramp.steps] == [100]
-    assert producing.steps == [(0, 1000, 100), (1000, 9001, None)]
+    assert producing.steps == [(0, 500, 100), (500, 1500, 100), (1500, 9001, None)]
 
 
 def test_records_that_kafka_did_not_take_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +236,6 @@ def test_records_that_kafka_did_not_take_are_not_waited_for(monkeypatch: pytest.
             return sample
 
     sink = Sink(300)
-    _, ramp = rising_stream(Lossy(sink, 1009), sink, Ramp(p99_ms=2000, factor=2, step_s=3)).run()
+    _, ramp = rising_stream(Lossy(sink, 1509), sink, Ramp(p99_ms=2000, factor=2, step_s=3)).run()
 
     assert [step.rate_per_s for step in ramp.steps] == [100, 200]
