@@ -1,0 +1,112 @@
+"""A small HTTP/1.1 server on asyncio: uvicorn hands bulk requests of megabytes on in small pieces."""
+
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote
+
+from starlette.datastructures import Headers
+
+MOST_HEADER_BYTES = 1 << 16
+MOST_BUFFERED_BYTES = 1 << 23
+REASONS = {200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, its body unpacked.
+
+    Attributes:
+        target: Path and query, as they came.
+        received_s: When its last byte was read, by the event loop's clock.
+    """
+
+    method: str
+    target: str
+    headers: Headers
+    body: bytes
+    received_s: float
+
+    @property
+    def path(self) -> str:
+        """The path without the query, escaped as it came."""
+        return self.target.partition("?")[0]
+
+    @property
+    def parts(self) -> list[str]:
+        """What stands between the slashes of the path."""
+        return [unquote(part) for part in self.path.split("/") if part]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query's parameters."""
+        return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
+
+
+@dataclass(frozen=True)
+class Response:
+    """One answer."""
+
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
+
+    def encoded(self, *, without_body: bool) -> bytes:
+        """The bytes of the answer; that to HEAD names a length and has no body."""
+        lines = [f"HTTP/1.1 {self.status} {REASONS.get(self.status, 'Status')}"]
+        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        head = "\r\n".join([*lines, f"content-length: {len(self.body)}", "", ""]).encode()
+        return head if without_body else head + self.body
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+async def serve(handler: Handler, port: int) -> asyncio.Server:
+    """Listen on this machine; each connection's requests are answered one after the other."""
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while request := await read_request(reader):
+                answer = await handler(request)
+                writer.write(answer.encoded(without_body=request.method == "HEAD"))
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the client has gone
+        finally:
+            writer.close()
+
+    return await asyncio.start_server(converse, "127.0.0.1", port, limit=MOST_BUFFERED_BYTES)
+
+
+async def read_request(reader: asyncio.StreamReader) -> Request | None:
+    """The next request of a connection; `None` where the client has closed it."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError as error:
+        if not error.partial:
+            return None
+        raise
+    first, *lines = head.decode("latin-1").split("\r\n")
+    method, target, _ = first.split(" ", 2)
+    fields = [line.partition(":") for line in lines if line]
+    headers = Headers(raw=[(name.strip().lower().encode(), value.strip().encode()) for name, _, value in fields])
+    body = await read_body(reader, headers)
+    if headers.get("content-encoding") == "gzip":
+        body = gzip.decompress(body)
+    return Request(method, target, headers, body, asyncio.get_running_loop().time())
+
+
+async def read_body(reader: asyncio.StreamReader, headers: Headers) -> bytes:
+    """The body as it came: of a stated length, or in chunks."""
+    if headers.get("transfer-encoding", "").lower() != "chunked":
+        length = int(headers.get("content-length", "0"))
+        return await reader.readexactly(length) if length else b""
+    chunks = []
+    while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
+        chunks.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+    while await reader.readuntil(b"\r\n") != b"\r\n":
+        pass  # trailers
+    return b"".join(chunks)

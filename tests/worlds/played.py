@@ -1,0 +1,141 @@
+"""A server that answers as Elasticsearch does, at the pace that it is told, and writes down what it did.
+
+python -m tests.worlds.played --port 9200 --docs-per-s 10000 --latency-ms 3 --ramp-s 4 --ramp-from 0.5 \
+    --rule 'index.refresh_interval=30s: docs_per_s=x1.3' --truth truth.json
+"""
+
+import argparse
+import asyncio
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from tests.worlds.figures import Node
+from tests.worlds.http import serve
+from tests.worlds.indices import Index
+from tests.worlds.pace import Pace, Rule
+from tests.worlds.server import Server
+
+TRUTH_EVERY_S = 1.0
+
+
+def truth(server: Server, pace: Pace, wall_s: float) -> dict[str, Any]:
+    """What the server was told and what it did.
+
+    Args:
+        wall_s: The wall clock at the event loop's zero.
+    """
+    return {
+        "pace": asdict(pace),
+        "rules": [asdict(rule) for rule in server.rules],
+        "indices": [of_index(index, wall_s) for index in server.ever if index.seconds],
+        "unknown_requests": server.unknown,
+    }
+
+
+def of_index(index: Index, wall_s: float) -> dict[str, Any]:
+    """What an index was told and what it did, second by second.
+
+    The limit is what it would have been served at, had there always been documents waiting: `steady` once the ramp is
+    over, `mean` from the first document to the last.
+    """
+    capacity, pace = index.capacity, index.capacity.pace
+    began_s = capacity.began_s or 0.0
+    return {
+        "name": index.name,
+        "created_s": wall_s + index.created_s,
+        "began_s": wall_s + began_s,
+        "ended_s": wall_s + index.ended_s,
+        "settings": index.settings,
+        "pace": asdict(pace),
+        "run_factor": capacity.factor,
+        "limit_docs_per_s": {
+            "steady": pace.mean_docs_per_s * capacity.factor,
+            "mean": capacity.documents(began_s, index.ended_s) / (index.ended_s - began_s),
+        },
+        "documents": sum(second.documents for second in index.seconds.values()),
+        "requests": index.requests,
+        "cpu_s": sum(second.documents for second in index.seconds.values()) * pace.cpu_us / 1e6,
+        "busy_s": sum(second.busy_s for second in index.seconds.values()),
+        "answered_ms": spread(index.held_ms),
+        "late_ms": spread(index.late_ms),
+        "seconds": [
+            {
+                "at_s": wall_s + second,
+                "documents": counted.documents,
+                "capacity": capacity.documents(max(began_s, second), min(index.ended_s, second + 1)),
+                "busy_s": counted.busy_s,
+            }
+            for second, counted in sorted(index.seconds.items())
+        ],
+    }
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Mean and percentiles; empty without values."""
+    if not values:
+        return {}
+    p50, p99, most = np.percentile(values, (50, 99, 100))
+    return {"mean": float(np.mean(values)), "p50": float(p50), "p99": float(p99), "max": float(most)}
+
+
+def write(path: Path, content: Any) -> None:
+    """Write JSON, so that nobody reads a half."""
+    partial = path.with_suffix(".part")
+    partial.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    partial.rename(path)
+
+
+async def play(given: argparse.Namespace) -> None:
+    """Serve until a signal comes; the truth is written each second and in the end."""
+    pace = Pace(**{field.name: getattr(given, field.name) for field in fields(Pace)})
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, over.set)
+    node = Node(given.node_name, given.version, time.time() - given.uptime_s, given.port)
+    server = Server(pace, given.rule, node, seed=given.seed)
+    wall_s = time.time() - loop.time()
+    ticking = asyncio.create_task(server.tick())
+    listening = await serve(server, given.port)
+    try:
+        while not over.is_set():
+            if given.truth:
+                write(given.truth, truth(server, pace, wall_s))
+            try:
+                await asyncio.wait_for(over.wait(), TRUTH_EVERY_S)
+            except TimeoutError:
+                continue
+    finally:
+        listening.close()
+        ticking.cancel()
+        if given.truth:
+            write(given.truth, truth(server, pace, wall_s))
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line: each field of a pace, and what the server is."""
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--truth", type=Path, help="the file that says what the server did")
+    for field in fields(Pace):
+        parser.add_argument(
+            f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default, help="see Pace"
+        )
+    parser.add_argument("--rule", type=Rule.parse, action="append", default=[], help="another pace for some indices")
+    parser.add_argument("--seed", type=int, default=1, help="of the noise")
+    parser.add_argument("--version", default="8.19.21")
+    parser.add_argument("--node-name", default="elasticsearch-1")
+    parser.add_argument("--uptime-s", type=float, default=3600.0, help="for how long it says it has been up")
+    return parser
+
+
+if __name__ == "__main__":
+    asyncio.run(play(arguments().parse_args()))
