@@ -72,8 +72,8 @@ async def serve(handler: Handler, port: int) -> asyncio.Server:
                 answer = await handler(request)
                 writer.write(answer.encoded(without_body=request.method == "HEAD"))
                 await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client has gone
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client has gone, or the server goes
         finally:
             writer.close()
 

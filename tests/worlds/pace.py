@@ -152,7 +152,7 @@ class Capacity:
 
     def at(self, step: int) -> float:
         """Documents per second in a step after the beginning."""
-        age_s, second = step * STEP_S, step // NOISE_STEPS
+        age_s, second = (step + 0.5) * STEP_S, step // NOISE_STEPS
         if second not in self._noise:
             draw = random.Random(f"{self._seed}/{second}")  # noqa: S311 - noise, no secret
             self._noise[second] = drawn(draw, self.pace.noise)

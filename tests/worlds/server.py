@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from tests.worlds.answers import answer, bulk_answer, failure, no_such_index
+from tests.worlds.answers import PRODUCT, answer, bulk_answer, failure, no_such_index
 from tests.worlds.figures import NODE_ID, Node, cluster_health, index_stats, node_info, node_stats
 from tests.worlds.http import Request, Response
 from tests.worlds.indices import Index, Outcome
@@ -62,7 +62,7 @@ class Server:
         key = f"{request.method} {request.path}"
         self.unknown[key] = self.unknown.get(key, 0) + 1
         what = f"no handler found for uri [{request.target}] and method [{request.method}]"
-        return Response(orjson.dumps({"error": what}), 400)
+        return Response(orjson.dumps({"error": what}), 400, PRODUCT)
 
     # --- time and CPU -----------------------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class Server:
     def exists(self, _request: Request, expression: str) -> Response:
         """Whether indices exist."""
         self.named(expression)
-        return Response(b"")
+        return Response(b"", 200, PRODUCT)
 
     def described(self, request: Request, expression: str) -> Response:
         """Aliases, mappings and settings of indices."""
