@@ -63,6 +63,7 @@ MORE = (
     ("GET", "/_cluster/health/sluice-asked?wait_for_status=green&timeout=1s", b""),
     ("GET", "/_cluster/state/version?filter_path=cluster_uuid", b""),
     ("PUT", "/_cluster/settings", b'{"persistent":{"indices.recovery.max_bytes_per_sec":null}}'),
+    ("GET", "/_snapshot", b""),
     ("DELETE", "/sluice-asked", b""),
     ("DELETE", "/sluice-asked", b""),
     ("GET", "/sluice-asked/_count", b""),

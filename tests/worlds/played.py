@@ -6,7 +6,9 @@ python -m tests.worlds.played --port 9200 --docs-per-s 10000 --latency-ms 3 --ra
 
 import argparse
 import asyncio
+import hashlib
 import signal
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -23,6 +25,8 @@ from tests.worlds.pace import Pace, Rule
 from tests.worlds.server import Server
 
 TRUTH_EVERY_S = 1.0
+BURNT = bytes(1 << 18)
+BURN_EVERY_S = 0.01
 
 
 def truth(server: Server, pace: Pace, wall_s: float) -> dict[str, Any]:
@@ -85,6 +89,19 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     return {"mean": float(np.mean(values)), "p50": float(p50), "p99": float(p99), "max": float(most)}
 
 
+def burn(server: Server) -> None:
+    """Use as much CPU as documents are told to cost, in all that this process does, for ever.
+
+    Hashing lets other threads run meanwhile.
+    """
+    began_s = time.process_time()
+    while True:
+        if time.process_time() - began_s < server.told_cpu_s:
+            hashlib.blake2b(BURNT)
+        else:
+            time.sleep(BURN_EVERY_S)
+
+
 def write(path: Path, content: Any) -> None:
     """Write JSON, so that nobody reads a half."""
     partial = path.with_suffix(".part")
@@ -102,6 +119,8 @@ async def play(given: argparse.Namespace) -> None:
     server = Server(pace, given.rule, node, seed=given.seed)
     wall_s = time.time() - loop.time()
     ticking = asyncio.create_task(server.tick())
+    if given.burn:
+        threading.Thread(target=burn, args=(server,), daemon=True).start()
     listening = await serve(server, given.port)
     try:
         while not over.is_set():
@@ -130,6 +149,7 @@ def arguments() -> argparse.ArgumentParser:
             f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default, help="see Pace"
         )
     parser.add_argument("--rule", type=Rule.parse, action="append", default=[], help="another pace for some indices")
+    parser.add_argument("--burn", action="store_true", help="use the CPU that is told, as far as it is not used anyway")
     parser.add_argument("--seed", type=int, default=1, help="of the noise")
     parser.add_argument("--version", default="8.19.21")
     parser.add_argument("--node-name", default="elasticsearch-1")

@@ -19,7 +19,7 @@ from tests.worlds.pace import Capacity, Pace, Rule, Workers, pace_of
 
 DEFAULTS = {"index.refresh_interval": "1s", "index.store.stats_refresh_interval": "10s", "index.codec": "default"}
 ANALYZERS = {"standard", "simple", "whitespace", "keyword", "english", "cjk"}
-CPU_EVERY_S = 0.25
+CPU_EVERY_S = 0.05
 TEXT = {"content-type": "text/plain; charset=UTF-8", "x-elastic-product": "Elasticsearch"}
 
 
@@ -33,6 +33,7 @@ class Server:
     Attributes:
         ever: All indices, the deleted ones, too, in the order in which they were made.
         unknown: Requests that have no answer here, and how often they came.
+        told_cpu_s: CPU that all documents have cost, as of the last tick.
     """
 
     def __init__(self, pace: Pace, rules: Sequence[Rule], node: Node, *, seed: int = 1) -> None:
@@ -47,6 +48,7 @@ class Server:
         self.cluster_settings: dict[str, dict[str, Any]] = {"persistent": {}, "transient": {}}
         self._workers = Workers()
         self._scrolls: dict[str, tuple[Index, Iterator[str], Mapping[str, Any]]] = {}
+        self.told_cpu_s = 0.0
         self._cpu_s: list[tuple[float, float]] = []
         self._routes = [(method, re.compile(pattern), getattr(self, name)) for method, pattern, name in ROUTES]
 
@@ -82,7 +84,8 @@ class Server:
             now_s = self.now_s()
             for index in self.indices.values():
                 index.settle(now_s)
-            self._cpu_s = [*(each for each in self._cpu_s if each[0] > now_s - 1), (now_s, self.cpu_s())]
+            self.told_cpu_s = self.cpu_s()
+            self._cpu_s = [*(each for each in self._cpu_s if each[0] > now_s - 1), (now_s, self.told_cpu_s)]
             await asyncio.sleep(CPU_EVERY_S)
 
     # --- names ------------------------------------------------------------------------------------------------------
@@ -187,6 +190,10 @@ class Server:
     def _of_node(described: Mapping[str, Any]) -> dict[str, Any]:
         count = {"total": 1, "successful": 1, "failed": 0}
         return {"_nodes": count, "cluster_name": "sluice", "nodes": {NODE_ID: described}}
+
+    def no_repositories(self, request: Request) -> Response:
+        """The snapshot repositories, of which there are none."""
+        return answer({}, request.parameters)
 
     def analyze(self, request: Request) -> Response:
         """Whether an analyzer is there: of none it has the words."""
@@ -423,6 +430,7 @@ ROUTES = (
     ("GET|PUT", "/_cluster/settings", "settings_of_cluster"),
     ("GET", "/_nodes/stats(?:/([^/]+))?(?:/([^/]+))?", "nodes_stats"),
     ("GET", "/_nodes(?:/([^/]+))?", "nodes"),
+    ("GET", "/_snapshot", "no_repositories"),
     ("GET|POST", "/_analyze", "analyze"),
     ("GET", "/_resolve/index/([^/]+)", "resolve"),
     ("GET", "/_cat/indices(?:/([^/]+))?", "cat_indices"),
