@@ -68,6 +68,7 @@ class Index:
         settings: Flat, as text.
         documents: By id, in the order in which they were created.
         searchable: How many of them a search sees.
+        owes: Whether the CPU that its documents cost has not been used yet.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Index:
     created_s: float
     documents: dict[str, Stored] = field(default_factory=dict)
     searchable: int = 0
+    owes: bool = False
     source_bytes: int = 0
     seq_no: int = 0
     failed: int = 0
@@ -239,11 +241,11 @@ class Index:
         """Merges under way, all that began, and the time that they took: one for each burst of the load."""
         pace, began_s = self.capacity.pace, self.capacity.began_s
         if began_s is None or not pace.burst_every_s:
-            return 0, 0, 0.0
+            return int(self.owes), int(self.owes), 0.0
         age_s = min(now_s, self.ended_s) - began_s
         over, in_period_s = divmod(age_s, pace.burst_every_s)
         in_burst_s = max(0.0, in_period_s - (pace.burst_every_s - pace.burst_s))
-        current = int(in_burst_s > 0 and now_s < self.ended_s)
+        current = int(self.owes or (in_burst_s > 0 and now_s < self.ended_s))
         return current, int(over) + (in_burst_s > 0), over * pace.burst_s + in_burst_s
 
 
