@@ -67,7 +67,7 @@ def shown(
     display = SuiteDisplay(made, [], {"control": 60.0, "two shards": 60.0})
     display.begins("block 2", made.variants[1], 3, 4)
     window = Window(started_s=1.0, ended_s=7.0, samples=7) if has_window else None
-    documents = Documents.model_construct(indexed=30_030)
+    documents = Documents.model_construct(indexed=30_030, already_there=0)
     result = Result.model_construct(metrics=METRICS, measured_window=window, documents=documents)
     display.ended(ended, result if ended.status != "broken" else None)
     assert isinstance(paper.file, StringIO)
