@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lab.analysis.figures.limits import limited_by
+from lab.analysis.figures.load_figures import measured_window
 from lab.analysis.figures.metrics import metrics
 from lab.analysis.figures.queries import measured_part
 from lab.analysis.figures.query_limits import queries_limited_by
@@ -13,7 +14,7 @@ from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import Windows, query_windows, windows
 from lab.analysis.folder import RunFolder, read_run
 from lab.files import write_whole
-from lab.records.result import Limit, Result
+from lab.records.result import Limit, Result, Window
 from lab.records.run import RunWarning
 
 Said = TypeVar("Said", Limit, RunWarning)
@@ -42,11 +43,13 @@ def analysed(folder: RunFolder) -> RunAnalysis:
     run = folder.run
     alone = run.query_load if run.load == "query" else None
     cut = query_windows(folder.samples, alone) if alone else windows(folder.samples, run.verification.expect)
+    measured: Window | None
     if alone:
-        limit = queries_limited_by(run, alone, cut.window)
+        measured, limit = measured_part(alone, cut.window), queries_limited_by(run, alone, cut.window)
     else:
+        measured = measured_window(run, cut)
         # A few samples of a short load show no stage at its work.
-        limit = limited_by(run, cut.window) if cut.measured else None
+        limit = limited_by(run, cut.window) if measured else None
     of_run = warnings(run, cut, limit)
     if run.environment.product != "Elasticsearch":
         limit = limit and worded(limit, run.environment.product)
@@ -60,7 +63,7 @@ def analysed(folder: RunFolder) -> RunAnalysis:
         ended_s=run.ended_s,
         content_hash=run.content_hash,
         phases=run.phases,
-        measured_window=measured_part(alone, cut.window) if alone else cut.measured,
+        measured_window=measured,
         documents=run.documents,
         verification=run.verification,
         sink_ledger=run.sink_ledger,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
-from lab.analysis.figures.load_figures import is_measured
+from lab.analysis.figures.load_figures import is_measured, why_no_window
 from lab.analysis.figures.scopes import default_scope, is_scope_of, scopes_text
 from lab.analysis.text import figure
 from lab.errors import ExpectationError, ProfileError, SluiceError, VerificationError
@@ -39,7 +39,8 @@ class Expectation:
     def failure(self, result: Result) -> str | None:
         """Why the run does not hold it; `None` when it does."""
         if not is_measured(result, self.name):
-            return f"{self.text}: not measured because the load was too short (load more documents)"
+            why = why_no_window(result)
+            return f"{self.text}: not measured because {why}{' (load more documents)' if 'short' in why else ''}"
         value = value_of(result.metrics, self.name, self.scope)
         if value is None:
             return f"{self.text}: not measured"

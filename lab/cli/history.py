@@ -21,7 +21,7 @@ from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run.folder import LATEST, SUITES, TUNES
 
-ROUGH = "≈: documents ÷ drain time, since the load was too short for a measured window"
+ROUGH = "≈: documents ÷ drain time, since the run has no measured window"
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -30,7 +30,7 @@ class PastRun(NamedTuple):
 
     Attributes:
         product: The servers under test: `Elasticsearch` or `OpenSearch`.
-        is_rough: The rate is documents ÷ drain time: the load was too short for a measured window.
+        is_rough: The rate is documents ÷ drain time: there is no measured window.
     """
 
     run: str

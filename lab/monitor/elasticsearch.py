@@ -68,7 +68,8 @@ UNLIMITED_BYTES = 1 << 62
 """How control groups of version 1 say that there is no limit: the largest whole number of pages below 2⁶³ bytes."""
 
 INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache"
-INDEX_FILTER = ",".join(f"_all.*.{field}" for field in SHARD_FIELDS.values())
+INDEX_FILTER = ",".join(["_shards.failed", *(f"_all.*.{field}" for field in SHARD_FIELDS.values())])
+COPIES_FILTER = ",".join(f"indices.*.shards.*.routing.{field}" for field in ("primary", "node"))
 EACH_INDEX_FILTER = ",".join(f"indices.*.primaries.{SHARD_FIELDS[name]}" for name in IndexCounters.model_fields)
 NODES_PATH = "_nodes/stats/jvm,process,os,thread_pool,indices/indexing,segments,merge"
 NODES_FILTER = ",".join(["nodes.*.name", *(f"nodes.*.{field}" for field in NODE_FIELDS.values())])
@@ -77,7 +78,8 @@ NODES_FILTER = ",".join(["nodes.*.name", *(f"nodes.*.{field}" for field in NODE_
 class ElasticsearchReader:
     """Asks one node for the whole cluster; when it does not answer, the next reading asks the next node.
 
-    `filter_path` keeps each answer to about 1 kB per node, so that being watched costs the server little.
+    Where shards are it asks once it has seen several nodes: on a single one they cannot move. `filter_path` keeps each
+    answer to about 1 kB per node, so that being watched costs the server little.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class ElasticsearchReader:
         self._index_filter = f"{INDEX_FILTER},{EACH_INDEX_FILTER}" if "," in index else INDEX_FILTER
         self._now = now
         self._failures = 0
+        self._has_several_nodes = False
         # Compressing 1 kB costs the server more than sending it.
         self._client = access.client({"Accept-Encoding": "identity"}, timeout=timeout_s)
         self._requests: dict[str, httpx.Request] = {}
@@ -104,29 +107,44 @@ class ElasticsearchReader:
         Raises:
             httpx.HTTPError: No answer, or a refusal.
             KeyError: An answer without a field that all supported versions give.
+            LookupError: An answer without those shards that did not answer in turn, whose counters would seem to fall.
         """
         base = self._urls[self._failures % len(self._urls)]
         try:
             before_s = self._now()
-            index = self._get(f"{base}/{self._index}/{INDEX_PATH}", self._index_filter)
+            index = self._index_stats(base)
             after_s = self._now()
-            nodes = self._get(f"{base}/{NODES_PATH}", NODES_FILTER)
+            nodes = self._get(f"{base}/{NODES_PATH}", filter_path=NODES_FILTER)
         except httpx.TransportError:
             self._failures += 1
             raise
+        names = {key: node.get("name", key) for key, node in nodes["nodes"].items()}
+        self._has_several_nodes = len(names) > 1
         return ElasticsearchSample(
             primaries=shard_counters(index["_all"]["primaries"]),
             total=shard_counters(index["_all"]["total"]),
-            indices={name: index_counters(stats) for name, stats in index.get("indices", {}).items()},
-            nodes={node.get("name", key): node_counters(node) for key, node in nodes["nodes"].items()},
+            indices={name: index_counters(of) for name, of in index.get("indices", {}).items() if "primaries" in of},
+            shard_copies=shard_copies(index.get("indices", {}), names),
+            nodes={names[key]: node_counters(node) for key, node in nodes["nodes"].items()},
             read_s=(before_s + after_s) / 2,
         )
 
-    def _get(self, url: str, filter_path: str) -> Any:
+    def _index_stats(self, base: str) -> Any:
+        url = f"{base}/{self._index}/{INDEX_PATH}"
+        if self._has_several_nodes:
+            stats = self._get(url, level="shards", filter_path=f"{self._index_filter},{COPIES_FILTER}")
+        else:
+            stats = self._get(url, filter_path=self._index_filter)
+        if failed := stats.get("_shards", {}).get("failed"):
+            raise LookupError(f"{failed} shards did not answer")
+        return stats
+
+    def _get(self, url: str, **params: str) -> Any:
         # Built once: to encode a filter of 1 kB takes longer than all else that a reading does here.
-        request = self._requests.get(url)
+        key = f"{url}?{params.get('level', '')}"
+        request = self._requests.get(key)
         if request is None:
-            request = self._requests[url] = self._client.build_request("GET", url, params={"filter_path": filter_path})
+            request = self._requests[key] = self._client.build_request("GET", url, params=params)
         return orjson.loads(self._client.send(request).raise_for_status().content)
 
     def close(self) -> None:
@@ -152,6 +170,20 @@ def index_counters(stats: Mapping[str, Any]) -> IndexCounters:
     return IndexCounters.model_validate(
         {name: _at(stats["primaries"], SHARD_FIELDS[name]) for name in IndexCounters.model_fields}
     )
+
+
+def shard_copies(indices: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The nodes of the copies of each shard, that of the primary first, out of a `_stats` answer by shards.
+
+    Args:
+        names: Node id → name.
+    """
+    found = {}
+    for index, stats in indices.items():
+        for number, copies in stats.get("shards", {}).items():
+            places = sorted((not copy["routing"]["primary"], copy["routing"]["node"]) for copy in copies)
+            found[f"{index}/{number}"] = tuple(names.get(node, node) for _, node in places)
+    return found
 
 
 def node_counters(stats: Mapping[str, Any]) -> NodeCounters:

@@ -93,6 +93,7 @@ class WarningKind(StrEnum):
     COLD_SERVERS = "cold_servers"
     SAMPLES_LOST = "samples_lost"
     SERVER_RESTARTED = "server_restarted"
+    SHARD_MOVED = "shard_moved"
     DEAD_LETTERS = "dead_letters"
     NOT_INDEXED = "not_indexed"
     SHORT_WINDOW = "short_window"

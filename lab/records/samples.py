@@ -94,6 +94,8 @@ class ElasticsearchSample(Record):
 
     Attributes:
         indices: Each of several indices, by its name; empty of a single one.
+        shard_copies: `index/number` of each shard → the nodes of its copies, that of the primary first; empty where the
+            cluster has one node, in its first sample, and in older records.
         nodes: By node name.
         read_s: Half-way between the request for the index counters and its answer: on a busy machine an answer can
             take a good part of the sampling interval, and a rate is only as good as its instants.
@@ -103,6 +105,7 @@ class ElasticsearchSample(Record):
     total: ShardCounters
     nodes: dict[str, NodeCounters]
     indices: dict[str, IndexCounters] = Field(default_factory=dict)
+    shard_copies: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     read_s: float | None = None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent
 from lab.analysis.figures.queries import measured_s
-from lab.analysis.figures.rates import answered, answered_s, growth, indexing_rate_docs_per_s, mean, shards
+from lab.analysis.figures.rates import answered, answered_s, indexing_rate_docs_per_s, mean, shard_growth
 from lab.analysis.text import count, number
 from lab.records.result import Limit
 from lab.records.run import Run
@@ -313,6 +313,5 @@ def _disk_write_mb_per_s(window: Sequence[Sample]) -> float | None:
 
 
 def _throttled(window: Sequence[Sample]) -> float | None:
-    readings = [counters for sample in window if (counters := shards(sample, "primaries"))]
-    throttled_ms, elapsed_s = growth(counters.throttle_time_ms for counters in readings), answered_s(window)
+    throttled_ms, elapsed_s = shard_growth(window, "primaries", "throttle_time_ms"), answered_s(window)
     return throttled_ms / 1000 / elapsed_s if throttled_ms is not None and elapsed_s > 0 else None

@@ -22,11 +22,13 @@ from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
 from lab.analysis.figures.rates import (
     consumed_rate_docs_per_s,
     entities_per_s,
+    go_on,
     growth,
     growth_from_zero,
     indexing_rate_docs_per_s,
     mean,
     read_s,
+    shard_growth,
     shards,
     source_mb_per_s,
 )
@@ -228,11 +230,16 @@ def nodes(samples: Sequence[Sample]) -> Iterator[Metric]:
 
 
 def index_activity(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
-    """What the index has done over the run, beside indexing; a run makes its index, whose counters begin at zero."""
+    """What the index has done over the run, beside indexing; a run makes its index, whose counters begin at zero.
+
+    `None` where they began again: what was counted before is lost in part.
+    """
     for scope in SCOPES:
         readings = [counters for sample in samples if (counters := shards(sample, scope))]
+        are_whole = go_on(samples, scope)
         for name, counter in OF_THE_RUN.items():
-            yield metric(name, growth_from_zero(getattr(counters, counter) for counters in readings), scope)
+            grown = growth_from_zero(getattr(counters, counter) for counters in readings)
+            yield metric(name, grown if are_whole else None, scope)
         yield from index_size(run, samples, scope)
 
 
@@ -252,9 +259,8 @@ def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Itera
     for name, readings in by_node(window).items():
         yield metric("window_gc_time_ms", gc_time_ms(readings), name)
     for scope in SCOPES:
-        counted = [counters for sample in window if (counters := shards(sample, scope))]
         for name, counter in OF_THE_WINDOW.items():
-            yield metric(name, growth(getattr(counters, counter) for counters in counted), scope)
+            yield metric(name, shard_growth(window, scope, counter), scope)
     compiling_ms = growth(sample.sink.jit_time_ms for sample in window if sample.sink)
     for name in processes:
         if not name.startswith(NOT_VIRTUAL_MACHINES):

@@ -20,11 +20,13 @@ from lab.analysis.figures.rates import (
     answered,
     answered_s,
     differences,
+    goes_on,
     growth,
     mean,
     query_totals,
     rate_per_s,
     read_s,
+    shard_growth,
     shards,
 )
 from lab.analysis.figures.windows import measured_samples
@@ -156,9 +158,11 @@ def searches(window: Sequence[Sample]) -> Iterator[Metric]:
 def search_rate_per_s(window: Sequence[Sample], scope: str) -> float | None:
     """Searches of shards per second; a query is one on each shard that it searches.
 
+    `None` where the counters began again.
+
     Source: Kibana's Stack Monitoring ("Search Rate"): Δ`query_total` / Δt. 1 000 → 1 900 in 9 s is 100 /s.
     """
-    grown, elapsed_s = growth(query_totals(window, scope)), answered_s(window)
+    grown, elapsed_s = shard_growth(window, scope, "query_total"), answered_s(window)
     return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
 
 
@@ -200,7 +204,7 @@ def search_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
 
 def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:
     first, last = shards(before, scope), shards(after, scope)
-    if first is None or last is None:
+    if first is None or last is None or not goes_on(before, after, scope):
         return None
     return last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
 
@@ -234,10 +238,9 @@ def whole(parts: Iterable[float | None]) -> float | None:
 
 def caches(window: Sequence[Sample]) -> Iterator[Metric]:
     """What Elasticsearch's own caches of results answered, on all copies of all shards."""
-    readings = [counters for sample in window if (counters := shards(sample, "total"))]
     for cache in CACHES:
-        hits = growth(getattr(counters, f"{cache}_hits") for counters in readings)
-        misses = growth(getattr(counters, f"{cache}_misses") for counters in readings)
+        hits = shard_growth(window, "total", f"{cache}_hits")
+        misses = shard_growth(window, "total", f"{cache}_misses")
         yield metric(f"{cache}_hit_share", hit_share(hits, misses))
         yield metric(f"{cache}_hits", hits)
         yield metric(f"{cache}_misses", misses)

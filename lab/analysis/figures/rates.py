@@ -1,6 +1,6 @@
 """Counters that only grow until their server is started again, and their growth per second, as Kibana defines it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
@@ -24,7 +24,7 @@ def growth(values: Iterable[int | None]) -> int | None:
 
     A value that is not known is passed over: a counter has grown meanwhile all the same. Where it falls, a server was
     started again; what was counted between the last look and the fall is not known, so that the sum is then a lower
-    bound.
+    bound. Of an index, whose counters are sums over shards, ask `shard_growth`.
     """
     known = [value for value in values if value is not None]
     if len(known) < 2:
@@ -95,6 +95,58 @@ def query_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[in
     return [counters.query_total if (counters := shards(sample, scope)) else None for sample in samples]
 
 
+def goes_on(before: Sample, after: Sample, scope: str = "primaries") -> bool:
+    """Whether the index counters of two samples are sums over the same shards, none of which began again between them.
+
+    Elasticsearch counts in each copy of a shard for as long as it is on its node (`IndexShard`'s
+    `InternalIndexingStats`), and `primaries` sums over those that are primaries now (`IndexStats.getPrimaries`): one
+    that has moved stands at what its new node has seen of it, one whose node was started again at zero. Growth
+    elsewhere can hide that from the sum. Where it is not known which nodes have the shards, any of them counts.
+    """
+    if before.elasticsearch is None or after.elasticsearch is None:
+        return True
+    first, last = before.elasticsearch, after.elasticsearch
+    fell = has_fallen(index_totals((before, after), scope)) or has_fallen(query_totals((before, after), scope))
+    held, present = (
+        {shard: nodes if scope == "total" else nodes[:1] for shard, nodes in sample.shard_copies.items()}
+        for sample in (first, last)
+    )
+    if fell or has_moved(held, present):
+        return False
+    holders = {node for nodes in held.values() for node in nodes} or set(first.nodes)
+    return all(
+        node in last.nodes and not has_fallen((first.nodes[node].index_total, last.nodes[node].index_total))
+        for node in holders & set(first.nodes)
+    )
+
+
+def has_moved(held: Mapping[str, Sequence[str]], present: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a copy of a shard is no longer on its node; not where only one of two samples knows the nodes."""
+    return bool(present) and any(not set(nodes) <= set(present.get(shard, ())) for shard, nodes in held.items())
+
+
+def have_primaries_moved(samples: Iterable[Sample]) -> bool:
+    """Whether a primary shard was not on one node all the time, as far as it is known where they were."""
+    known = [sample.elasticsearch.shard_copies for sample in answered(samples) if sample.elasticsearch]
+    places = [{shard: nodes[:1] for shard, nodes in copies.items()} for copies in known]
+    return any(has_moved(held, present) for held, present in pairwise(places))
+
+
+def go_on(samples: Iterable[Sample], scope: str = "primaries") -> bool:
+    """Whether the index counters go on from the first of these samples to the last."""
+    return all(goes_on(before, after, scope) for before, after in pairwise(answered(samples)))
+
+
+def shard_growth(samples: Sequence[Sample], scope: str, counter: str) -> int | None:
+    """Growth of a counter of the index from the first of these samples to the last.
+
+    `None` when fewer than two samples know it, and where it began again in a shard: what was lost is not known.
+    """
+    readings = (shards(sample, scope) for sample in samples)
+    grown = growth(getattr(counters, counter) if counters else None for counters in readings)
+    return grown if go_on(samples, scope) else None
+
+
 def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
     """Growth of a counter per second between two looks at it.
 
@@ -125,7 +177,7 @@ def indexing_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
 
     def rate(before: Sample, after: Sample) -> float | None:
         first, last = index_totals((before, after), scope)
-        return rate_per_s(first, last, read_s(after) - read_s(before))
+        return rate_per_s(first, last, read_s(after) - read_s(before)) if goes_on(before, after, scope) else None
 
     return differences(samples, rate)
 
@@ -134,13 +186,27 @@ def indexing_rate_docs_per_s(window: Sequence[Sample], scope: str) -> float | No
     """Documents indexed per second of the measured window, on `primaries` or on all shards (`total`).
 
     From the first to the last sample of the window that Elasticsearch answered; replica operations count in `total`
-    only. A document is one operation, however many nested objects it holds. When a server was started again within the
-    window the growth is a lower bound, and the outage is part of the time. `None` when fewer than two samples answered.
+    only. A document is one operation, however many nested objects it holds. Where counters began again within the
+    window, as when a node is started again or a shard moves, it is on `primaries` what the sink counted as stored, and
+    the outage is part of the time. `None` where it keeps no count either, and when fewer than two samples answered.
 
     Source: Δ`index_total` / Δt. 1 000 000 → 1 051 000 in 20 s is 2 550 /s.
     """
+    if not go_on(window, scope):
+        return stored_rate_docs_per_s(window) if scope == "primaries" else None
     grown, elapsed_s = growth(index_totals(window, scope)), answered_s(window)
     return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+
+
+def stored_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
+    """Records per second of the window that the sink counted as indexed or updated; `None` where it began again, too.
+
+    Source: Δ(`records_indexed` + `records_updated`) / Δt.
+    """
+    known = [(s.at_s, s.sink.records_indexed + s.sink.records_updated) for s in window if s.sink]
+    counted = [stored for _, stored in known]
+    elapsed_s = known[-1][0] - known[0][0] if known else 0.0
+    return (counted[-1] - counted[0]) / elapsed_s if elapsed_s > 0 and not has_fallen(counted) else None
 
 
 def consumed_rate_docs_per_s(window: Sequence[Sample]) -> float | None:

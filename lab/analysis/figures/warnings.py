@@ -25,7 +25,10 @@ from lab.analysis.figures.query_warnings import query_warnings
 from lab.analysis.figures.rates import (
     answered,
     answered_s,
+    go_on,
+    growth,
     has_fallen,
+    have_primaries_moved,
     index_totals,
     indexing_rate_docs_per_s,
     query_totals,
@@ -129,19 +132,34 @@ def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
 
 
 def server_restarted(cut: Windows) -> RunWarning | None:
-    """Counters began again in the middle of the load."""
+    """Counters began again in the middle of the load, since a server did or a shard moved."""
     names = restarted(cut.load)
-    fell = has_fallen(index_totals(cut.load)) or has_fallen(query_totals(cut.growing))
-    if not names and not fell:
+    if not names and go_on(cut.load) and not has_fallen(query_totals(cut.growing)):
         return None
+    if not names and have_primaries_moved(cut.load):
+        return RunWarning(
+            kind=WarningKind.SHARD_MOVED,
+            seen="a primary shard moved to another node during the load",
+            likely_cause="Elasticsearch balanced its shards, or a node was gone",
+            remedy=f"do not compare this run's rates with others: the move is part of them{_counted_anew(cut)}; to keep"
+            " shards where they are, set `index.routing.rebalance.enable: none`",
+        )
     who = ", ".join(names) or "a shard or a node of Elasticsearch"
     return RunWarning(
         kind=WarningKind.SERVER_RESTARTED,
         seen=f"{who} restarted during the load",
         likely_cause="it was stopped or killed, by a test or because memory ran out",
-        remedy="do not compare this run's rates with others: the outage is part of them, and what was counted just"
-        " before it is lost",
+        remedy=f"do not compare this run's rates with others: the outage is part of them{_counted_anew(cut)}",
     )
+
+
+def _counted_anew(cut: Windows) -> str:
+    """What becomes of the indexing rate if counters of the index began again in the measured window."""
+    if go_on(cut.window) or not growth(index_totals(cut.window)):
+        return ""
+    if indexing_rate_docs_per_s(cut.window, "primaries") is None:
+        return ", and counters of the index began again in the measured window, which is void"
+    return ", and the indexing rate is what the sink counted as stored"
 
 
 def samples_lost(run: Run, cut: Windows) -> RunWarning | None:

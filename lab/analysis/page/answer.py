@@ -1,5 +1,6 @@
 """What was run and whether it is verified, in two sentences that need no explanation."""
 
+from lab.analysis.figures.load_figures import why_no_window
 from lab.analysis.page.queries import answers_text, clients_text, is_as_expected, questions_text
 from lab.analysis.text import bytes_text, count, duration, number
 from lab.records.result import Result
@@ -95,7 +96,7 @@ def over_which_window(run: Run, result: Result) -> str:
     if run.load == "query" and load is not None:
         return f"over {duration(load.ended_s - load.started_s)}" + _after(load.warm_up_s)
     if window is None:
-        return "no measured window: the load was too short"
+        return f"no measured window: {why_no_window(result)}"
     steady = {True: ", rate steady", False: ", rate not steady", None: ""}[window.steady]
     return f"over {duration(window.ended_s - window.started_s)}{_after(window.warm_up_s)}{steady}"
 

@@ -14,6 +14,7 @@ TOUCHED: Mapping[WarningKind, tuple[str, ...]] = {
     WarningKind.COLD_SERVERS: (*RATES, *TIMES),
     WarningKind.SAMPLES_LOST: (SAMPLES,),
     WarningKind.SERVER_RESTARTED: (*RATES, *TIMES, SAMPLES),
+    WarningKind.SHARD_MOVED: (*RATES, *TIMES, SAMPLES),
     WarningKind.DEAD_LETTERS: (DOCUMENTS,),
     WarningKind.NOT_INDEXED: (DOCUMENTS,),
     WarningKind.SHORT_WINDOW: RATES,

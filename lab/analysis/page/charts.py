@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from lab.analysis.figures.clocks import end_to_end_curve_ms
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names, servers_are_here
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
+from lab.analysis.figures.load_figures import measured_window
 from lab.analysis.figures.rates import Point, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
 from lab.analysis.page.drawing import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
@@ -54,7 +55,7 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
 
 def charts(run: Run, cut: Windows) -> list[Chart]:
     """All charts of a run, in the order in which they are read."""
-    axis, samples = time_axis(run, cut.measured), cut.run
+    axis, samples = time_axis(run, measured_window(run, cut)), cut.run
     if axis is None:
         return [percentiles(run)]
     searches: list[Chart] = []

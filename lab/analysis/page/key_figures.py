@@ -52,7 +52,7 @@ TILES = (
 )
 ROUGH_RATE = (
     "Documents in the index ÷ the time from the start of the load phase, connector start included, to the last growth "
-    "of the index; shown where the load was too short for a measured window."
+    "of the index; shown where there is no measured window."
 )
 NOT_OF_A_DRAIN = ("end_to_end", "lag_records", "delivery_rate")
 """Its topic is filled beforehand: they say how long that took, how much it holds, and how long a record lay there."""
@@ -68,7 +68,7 @@ class Tile(NamedTuple):
 
 
 def hero(run: Run, result: Result) -> Tile:
-    """The figure that the run was made for; of a load too short to measure, documents by the time that they took."""
+    """The figure that the run was made for; without a measured window, documents by the time that they took."""
     chosen = _hero_metric(run, result)
     if chosen is not None:
         return _tile(result, *chosen)

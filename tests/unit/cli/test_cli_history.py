@@ -110,7 +110,7 @@ def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(
     """Documents by their time, as at the end of the run itself; the history of the rate leaves it out."""
     now = datetime.now(UTC)
     a_run(folder, "quickstart", "20260107-000000", rate=95.7, began=now, has_window=False)
-    explained = "≈: documents ÷ drain time, since the load was too short for a measured window"
+    explained = "≈: documents ÷ drain time, since the run has no measured window"
     status, lines = sluice_runs("quickstart")
     assert (status, lines[-2].split(), lines[-1]) == (
         0,

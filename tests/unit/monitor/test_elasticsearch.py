@@ -107,6 +107,38 @@ def test_only_what_is_used_is_asked_for() -> None:
     assert all("filter_path=" in path for path in asked)
 
 
+def test_where_shards_are_is_asked_once_there_are_several_nodes() -> None:
+    """On a single one they cannot move, and the answer is longer; nodes are told by their names."""
+    asked: list[str] = []
+    copies = [{"routing": {"primary": False, "node": "a"}}, {"routing": {"primary": True, "node": "b"}}]
+
+    def answer(path: str, _body: bytes) -> tuple[int, Any]:
+        asked.append(path)
+        if path.startswith("/_nodes"):
+            return 200, {"nodes": {"a": node_stats("elasticsearch-1"), "b": node_stats("elasticsearch-2")}}
+        shards = {"indices": {"books": {"shards": {"7": copies}}}} if "level=shards" in path else {}
+        return 200, {"_all": {"primaries": half_of_stats(1000), "total": half_of_stats(2000)}, **shards}
+
+    with server(answer) as url:
+        reading = reader(url)
+        assert [reading.read().shard_copies for _ in range(3)] == [
+            {},
+            *[{"books/7": ("elasticsearch-2", "elasticsearch-1")}] * 2,
+        ]
+    assert ["level=shards" in path for path in asked if "_stats/docs" in path] == [False, True, True]
+
+
+def test_an_answer_without_some_shards_is_a_lost_reading() -> None:
+    """Their counters would seem to fall, and then to grow by all they had counted."""
+
+    def answer(path: str, body: bytes) -> tuple[int, Any]:
+        status, tree = elasticsearch(path, body)
+        return status, {**tree, "_shards": {"total": 4, "successful": 3, "failed": 1}}
+
+    with server(answer) as url, pytest.raises(LookupError, match="1 shards did not answer"):
+        reader(url).read()
+
+
 def test_unknown_cpu_and_collectors_are_none() -> None:
     """Minus one is how Elasticsearch says that it does not know."""
     stats = node_stats()

@@ -434,7 +434,7 @@ def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> Non
     assert (hero.label, hero.value) == ("Documents ÷ drain time", "≈\u202f4,420/s")
     assert hero.meaning == (
         "Documents in the index ÷ the time from the start of the load phase, connector start included, to the last"
-        " growth of the index; shown where the load was too short for a measured window."
+        " growth of the index; shown where there is no measured window."
     )
     assert key_figures.hero_caption(made, result) == "no measured window: the load was too short"
     assert key_figures.not_measured(made, result) == ["indexing rate", "indexing latency", "source indexed"]
