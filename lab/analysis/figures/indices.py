@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.figures.definitions import metric
-from lab.analysis.figures.rates import answered, read_s
+from lab.analysis.figures.rates import answered, go_on, read_s
 from lab.analysis.figures.windows import Windows
 from lab.records.result import Metric
 from lab.records.run import Run
@@ -18,7 +18,8 @@ class IndexLoad:
     Attributes:
         name: `index-1` and so on: the same in every variant of a profile.
         documents: Those indexed, an update as often as it was sent, as `index_total` counts them.
-        finish_s: From the first document of any index to the last one of this; `None` where it was not seen.
+        finish_s: From the first document of any index to the last one of this; `None` where it was not seen, as where
+            counters of an index began again.
         rate_docs_per_s: These documents over that time.
         latency_ms: Indexing latency of its primaries, as Stack Monitoring counts it.
     """
@@ -39,7 +40,7 @@ def index_loads(run: Run, cut: Windows) -> tuple[IndexLoad, ...]:
 
 def _load_of(run: Run, samples: Sequence[Sample], index: str, number: int) -> IndexLoad:
     counters = [sample.elasticsearch.indices.get(index) for sample in samples if sample.elasticsearch]
-    last = next((counter for counter in reversed(counters) if counter), None)
+    last = next((counter for counter in reversed(counters) if counter), None) if go_on(samples) else None
     finish_s = _sent_s(run, number) or _complete_s(samples, index)
     own = run.index_documents[index]
     documents = own.indexed + own.already_there
@@ -65,6 +66,8 @@ def _complete_s(samples: Sequence[Sample], index: str) -> float | None:
 
     Up to one sampling interval late, and as much early.
     """
+    if not go_on(samples):
+        return None
     totals = [(read_s(sample), totals_of(sample)) for sample in samples]
     begin = next((number for number, (_, counted) in enumerate(totals) if any(counted.values())), None)
     if begin is None or begin == 0:
@@ -89,7 +92,7 @@ def indexing_fairness(samples: Sequence[Sample]) -> float | None:
         and 10 it is 0.771.
     """
     counted = [totals for sample in answered(samples) if (totals := totals_of(sample))]
-    if not counted:
+    if not counted or not go_on(samples):
         return None
     full = counted[-1]
     shared = [t for t in counted if any(t.values()) and all(t.get(name, 0) < full[name] for name in full)]

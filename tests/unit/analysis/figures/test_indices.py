@@ -6,7 +6,7 @@ from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.indices import indexing_fairness, of_indices
 from lab.analysis.figures.windows import windows
 from lab.records.samples import Sample
-from tests.unit.analysis.synthetic import Truth, directly, into_indices, run, samples
+from tests.unit.analysis.synthetic import Truth, directly, into_indices, run, samples, with_samples
 
 
 def test_an_index_is_full_when_it_has_all_of_its_documents() -> None:
@@ -58,6 +58,22 @@ def test_what_was_not_seen_is_not_known() -> None:
     figures = tuple(of_indices(made, windows(blind)))
     assert value_of(figures, "index_finish_s", "run") is None
     assert value_of(figures, "indexing_fairness", "run") is None
+
+
+def test_counters_that_began_again_tell_nothing_of_any_index() -> None:
+    """A shard has moved after 20 s: when an index was full, and what it had by when, its counter does not know."""
+    made, seen = into_indices(Truth(), 5, 3)
+
+    def moved(sample: Sample) -> dict[str, object]:
+        assert sample.elasticsearch
+        node = "elasticsearch-1" if sample.at_s < Truth().load_starts_s + 20 else "elasticsearch-2"
+        return {
+            "elasticsearch": sample.elasticsearch.model_copy(update={"shard_copies": {"sluice-books--1/0": (node,)}})
+        }
+
+    sampled = with_samples(seen, moved)
+    figures = tuple(of_indices(made, windows(sampled)))
+    assert {value_of(figures, metric.name, metric.scope) for metric in figures} == {None}
 
 
 def test_a_single_index_has_none_of_these_figures() -> None:
