@@ -32,7 +32,7 @@ LABELS = {
     "stored_bytes": ("stored, of a copy", "bytes"),
     "written_bytes": ("written to the disk, of a copy", "bytes"),
     "bulk_docs": ("documents in a bulk request", ""),
-    "bulk_s": ("bulk request answered after", "s"),
+    "request_us": ("time of a request in flight", "µs"),
 }
 """Cost of a document → what a reader sees, and its unit."""
 

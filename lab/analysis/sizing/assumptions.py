@@ -23,7 +23,7 @@ class Assumptions:
     core_speed: float = _assumed(1, "speed of one of these cores ÷ that of the recorded run's", OURS)
     utilisation: float = _assumed(
         0.5,
-        "share of cores, network and disk writes that is planned for",
+        "share of cores, network, disk writes and requests in flight that is planned for",
         "M/M/1: at 0.5 a request waits as long as it is served, at 0.9 nine times as long",
     )
     spare: float = _assumed(1, "machines of a kind that may be lost", OURS)

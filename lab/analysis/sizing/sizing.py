@@ -222,16 +222,18 @@ def producer_demands(target: Target, measured: Measured, assumed: Assumptions) -
 def tasks_needed(target: Target, measured: Measured, assumed: Assumptions, *, workers: int) -> tuple[Range, str]:
     """Tasks of the connector, and what decides how many.
 
-    A task has one thread that reads and encodes, so that it gets one core at most. And it has so many requests under
-    way, each of which takes so long: by Little's law it writes requests × documents ÷ time.
+    A task has one thread that reads and encodes, so that it gets one core at most. And it has so many requests in
+    flight, for each of which a document waits its part of the mean service time: by Little's law it writes requests ÷
+    that time. Of either no more is planned for than of other resources: a task without a pause never catches up.
 
-    Source: Little, "A proof for the queuing formula L = λW", 1961. 5 requests of 2,000 documents, 0.25 s each: 40,000
-        documents/s.
+    Source: Little, "A proof for the queuing formula L = λW", 1961. 5 requests of 2,000 documents, 0.25 s each on
+        average: 125 µs for a document, 40,000 documents/s, of which 20,000 are planned for.
     """
     costs, rate = measured.costs, target.rate_docs_per_s
+    planned_for = rate / 1e6 / assumed.utilisation
     needs = {
-        "CPU of a task": costs.connect_cpu_us * (rate / 1e6 / assumed.core_speed / assumed.utilisation),
-        "requests in flight": costs.bulk_s * (rate / (costs.bulk_docs.value * measured.requests_in_flight)),
+        "CPU of a task": costs.connect_cpu_us * (planned_for / assumed.core_speed),
+        "requests in flight": costs.request_us * (planned_for / measured.requests_in_flight),
         "one task for each worker": Range(workers),
     }
     decided_by = max(needs, key=lambda name: needs[name].most)

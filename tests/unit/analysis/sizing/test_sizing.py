@@ -20,7 +20,7 @@ COSTS = Costs(
     stored_bytes=Range(400),
     written_bytes=Range(1000),
     bulk_docs=Range(2000),
-    bulk_s=Range(0.25),
+    request_us=Range(125),
 )
 TARGET = Target(rate_docs_per_s=500_000, days=30, replicas=1)
 
@@ -58,10 +58,10 @@ def test_a_worked_example() -> None:
     assert demands(workers) == {"CPU": 2, "network": 400}
     assert demands(drivers) == {"CPU": 5, "network": 400}
     assert (workers.machines.value, drivers.machines.value) == (2, 1)
-    # 0.25 s × 500,000 ÷ (5 × 2,000) = 12.5; one core at half would do for 125,000 documents/s
-    assert (outcome.tasks.value, outcome.tasks_decided_by) == (13, "requests in flight")
-    # twice the tasks are 26; 400 MB/s at 10 MB/s each are 40
-    assert outcome.partitions == 40
+    # 125 µs × 500,000 ÷ 5 requests = 12.5, at half 25; one core at half would do for 125,000 documents/s
+    assert (outcome.tasks.value, outcome.tasks_decided_by) == (25, "requests in flight")
+    # twice the tasks are 50; 400 MB/s at 10 MB/s each are 40
+    assert outcome.partitions == 50
     # 518.4 TB in shards of 50 GB; half as many as nodes are written; 7.65 TB at 200 MB/s
     assert (outcome.primaries.value, outcome.primaries_written) == (10_368, 153)
     assert outcome.rollover_hours == pytest.approx(10.625)
