@@ -1,4 +1,4 @@
-"""A server that answers as Elasticsearch does, at the pace that it is told, and writes down what it did.
+"""A server that answers as Elasticsearch does, at the pace that it is told, and says what it did: at `/_truth`.
 
 python -m tests.worlds.played --port 9200 --docs-per-s 10000 --latency-ms 3 --ramp-s 4 --ramp-from 0.5 \
     --rule 'index.refresh_interval=30s: docs_per_s=x1.3' --truth truth.json
@@ -19,12 +19,11 @@ import numpy as np
 import orjson
 
 from tests.worlds.figures import Node
-from tests.worlds.http import serve
+from tests.worlds.http import Request, Response, serve
 from tests.worlds.indices import Index
 from tests.worlds.pace import Pace, Rule
 from tests.worlds.server import Server
 
-TRUTH_EVERY_S = 1.0
 BURNT = bytes(1 << 18)
 BURN_EVERY_S = 0.01
 
@@ -85,7 +84,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     """Mean and percentiles; empty without values."""
     if not values:
         return {}
-    p50, p99, most = np.percentile(values, (50, 99, 100))
+    p50, p99, most = np.percentile(values, (50, 99, 100), method="inverted_cdf")
     return {"mean": float(np.mean(values)), "p50": float(p50), "p99": float(p99), "max": float(most)}
 
 
@@ -101,15 +100,8 @@ def burn(server: Server) -> None:
             time.sleep(BURN_EVERY_S)
 
 
-def write(path: Path, content: Any) -> None:
-    """Write JSON, so that nobody reads a half."""
-    partial = path.with_suffix(".part")
-    partial.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))
-    partial.rename(path)
-
-
 async def play(given: argparse.Namespace) -> None:
-    """Serve until a signal comes; the truth is written each second and in the end."""
+    """Serve until a signal comes; then write the truth down."""
     pace = Pace(**{field.name: getattr(given, field.name) for field in fields(Pace)})
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -117,24 +109,20 @@ async def play(given: argparse.Namespace) -> None:
     node = Node(given.node_name, given.version, time.time() - given.uptime_s, given.port)
     server = Server(pace, given.rule, node, seed=given.seed)
     wall_s = time.time() - loop.time()
-    ticking = asyncio.create_task(server.tick())
     if given.burn:
         server.burns = True
         threading.Thread(target=burn, args=(server,), daemon=True).start()
-    listening = await serve(server, given.port)
-    try:
-        while not over.is_set():
-            if given.truth:
-                write(given.truth, truth(server, pace, wall_s))
-            try:
-                await asyncio.wait_for(over.wait(), TRUTH_EVERY_S)
-            except TimeoutError:
-                continue
-    finally:
-        listening.close()
-        ticking.cancel()
-        if given.truth:
-            write(given.truth, truth(server, pace, wall_s))
+
+    async def answered(request: Request) -> Response:
+        is_truth = request.path == "/_truth"
+        return Response(orjson.dumps(truth(server, pace, wall_s))) if is_truth else await server(request)
+
+    ticking = asyncio.create_task(server.tick())
+    async with await serve(answered, given.port):
+        await over.wait()
+    ticking.cancel()
+    if given.truth:
+        given.truth.write_bytes(orjson.dumps(truth(server, pace, wall_s), option=orjson.OPT_INDENT_2))
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -143,7 +131,7 @@ def arguments() -> argparse.ArgumentParser:
         description=__doc__.splitlines()[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--truth", type=Path, help="the file that says what the server did")
+    parser.add_argument("--truth", type=Path, help="where what the server did is written in the end")
     for field in fields(Pace):
         parser.add_argument(
             f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default, help="see Pace"

@@ -334,7 +334,7 @@ class Server:
         index.add(service)
         content = bulk_answer(outcomes, int(1000 * (service.answered_s - service.received_s)), request.parameters)
         await asyncio.sleep(max(0.0, service.answered_s - self.now_s()))
-        index.held_ms.append(1000 * (service.answered_s - service.received_s))
+        index.held_ms.append(1000 * (self.now_s() - service.received_s))
         index.late_ms.append(1000 * (self.now_s() - service.answered_s))
         return content
 

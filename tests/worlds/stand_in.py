@@ -5,7 +5,7 @@ Makes a cache folder that has everything of another one, but for Elasticsearch, 
     python -m tests.worlds.stand_in FOLDER -- --docs-per-s 8000 --cpu-us 60
     SLUICE_CACHE=FOLDER SLUICE_STATE=STATE ./sluice up
 
-The truth is in STATE/kept/elasticsearch-8.19.21/node-1/truth.json.
+Its address, which `up` prints, says at `/_truth` what it did.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PROGRAM = """#!/bin/sh
 setting() {{ sed -n "s/^$1: *//p" "$ES_PATH_CONF/elasticsearch.yml"; }}
 cd {root} || exit 1
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH={path} {python} -m tests.worlds.played --burn --port "$(setting http.port)" \\
-    --node-name "$(setting node.name)" --truth "$ES_PATH_CONF/../truth.json" --uptime-s 0 {arguments} &
+    --node-name "$(setting node.name)" --uptime-s 0 {arguments} &
 echo $! >"$3"
 """
 

@@ -1,0 +1,344 @@
+"""What commands tell of a played world, beside the truth: a table, and exit status 1 if anything told is false.
+
+python -m tests.worlds.by_hand                      # all cases, 40 minutes on two cores
+python -m tests.worlds.by_hand --only drain,suite   # some
+python -m tests.worlds.by_hand --keep               # leaves the servers and the runs, to look at them
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import httpx
+import orjson
+
+from tests.worlds.bench import Bench, Row, bench, counted_runs, table
+from tests.worlds.stand_in import ROOT
+
+RATE = 3_000
+PACE = ("--docs-per-s", str(RATE), "--latency-ms", "3", "--cpu-us", "60")
+RAMP = ("--ramp-s", "4", "--ramp-from", "0.5")
+NOISE = ("--noise", "0.03", "--run-noise", "0.02")
+REFRESH, CODEC = 1.3, 0.8
+RULES = (
+    "--rule",
+    f"index.refresh_interval=30s: docs_per_s=x{REFRESH}",
+    "--rule",
+    f"index.codec=best_compression: docs_per_s=x{CODEC} cpu_us=x1.2",
+)
+SUITE = """
+question: Does the suite tell the ratios that are true?
+control: control
+variants:
+  - {profile: quickstart, name: control}
+  - {profile: quickstart, name: refresh, set: {index.refresh_interval: 30s}}
+  - {profile: quickstart, name: codec, set: {index.codec: best_compression}}
+set: {dataset.documents: 24000}
+precision: 0.02
+metrics:
+  - indexing_rate_docs_per_s/primaries
+  - cpu_s_per_million_docs/elasticsearch
+"""
+SPACE = """
+question: Which settings does the played server serve faster?
+knobs:
+  index.refresh_interval: {values: [30s]}
+  index.codec: {values: [best_compression]}
+  index.translog.flush_threshold_size: {values: [2gb]}
+"""
+EFFECTS = {("refresh", "rate"): REFRESH, ("codec", "rate"): CODEC, ("refresh", "cpu"): 1.0, ("codec", "cpu"): 1.2}
+Case = Callable[[Bench], Iterator[Row]]
+
+
+# --- one run --------------------------------------------------------------------------------------------------------
+
+
+def drain(on: Bench) -> Iterator[Row]:
+    """A drain at a steady rate: rate, CPU, latencies and what limits it."""
+    on.tell(*PACE)
+    output = on.measure("run", "quickstart", "--documents", "60000")
+    told = on.result()
+    yield Row("drain", "indexing rate", RATE, told.value("indexing_rate_docs_per_s", "primaries"), 0.02)
+    yield from of_run("drain", on)
+    yield Row("drain", "limited by", "Elasticsearch", limit_in(output))
+
+
+def ramp(on: Bench) -> Iterator[Row]:
+    """A drain with a warm-up: the rate is that after it, whether the drain is short or long."""
+    for documents in (24_000, 60_000):
+        on.tell(*PACE, *RAMP)
+        on.measure("run", "quickstart", "--documents", str(documents))
+        told, case = on.result(), f"ramp, {documents:,} documents"
+        yield Row(case, "indexing rate", RATE, told.value("indexing_rate_docs_per_s", "primaries"), 0.03)
+        yield from of_run(case, on)
+
+
+def direct(on: Bench) -> Iterator[Row]:
+    """A direct load, with bursts of merges in it."""
+    on.tell(*PACE, "--burst-every-s", "5", "--burst-s", "1", "--burst-rate", "0.5")
+    on.measure("run", "quickstart", "--documents", "60000", "--set", "load.via=direct")
+    told = on.result()
+    yield Row("direct, bursts", "indexing rate", 0.9 * RATE, told.value("indexing_rate_docs_per_s", "primaries"), 0.03)
+    yield from of_run("direct, bursts", on)
+
+
+def stream(on: Bench) -> Iterator[Row]:
+    """A stream below the limit: its rate is the one asked for."""
+    on.tell(*PACE)
+    output = on.measure("run", "quickstart", "--documents", "60000", "--rate", "2000")
+    told = on.result()
+    yield Row("stream", "indexing rate", 2_000, told.value("indexing_rate_docs_per_s", "primaries"), 0.02)
+    yield from of_run("stream", on)
+    yield Row("stream", "limited by", "the requested rate", limit_in(output))
+
+
+def of_run(case: str, on: Bench) -> Iterator[Row]:
+    """What every run tells, beside what the played server did in it."""
+    told = on.result()
+    truth = told.truth
+    answered = truth["answered_ms"]
+    yield Row(
+        case,
+        "indexing rate, served in the window",
+        told.served_docs_per_s,
+        told.value("indexing_rate_docs_per_s", "primaries"),
+        0.01,
+    )
+    yield Row(
+        case,
+        "indexing latency, ms",
+        told.served_latency_ms,
+        told.value("indexing_latency_ms", "primaries"),
+        0.05,
+    )
+    yield Row(case, "bulk service time p50, ms", answered["p50"], told.value("bulk_service_time_ms_p50"), 0.05)
+    yield Row(case, "bulk service time p99, ms", answered["p99"], told.value("bulk_service_time_ms_p99"), 0.05)
+    yield Row(
+        case,
+        "CPU-s per million documents",
+        truth["pace"]["cpu_us"],
+        told.value("cpu_s_per_million_docs", "elasticsearch"),
+        0.05,
+    )
+    yield Row(case, "documents indexed", truth["documents"], float(told.result.documents.indexed), 1e-6)
+
+
+def limit_in(output: str) -> str | None:
+    """What a run's first line says that it was limited by."""
+    match = re.search(r"limited by ([^·\n]+?) ·", output)
+    return match[1] if match else None
+
+
+# --- several --------------------------------------------------------------------------------------------------------
+
+
+def suite(on: Bench) -> Iterator[Row]:
+    """Three variants that differ by known ratios, each with its warm-up."""
+    on.tell(*PACE, *RAMP, *NOISE, *RULES)
+    yield from suite_rows("suite", on, "--minutes", "8")
+
+
+def suite_rows(case: str, on: Bench, *options: str) -> Iterator[Row]:
+    """The effects that the suite tells."""
+    path = on.folder / "known.yaml"
+    path.write_text(SUITE)
+    on.measure("suite", str(path), *options)
+    result = orjson.loads((on.latest("suites", "known") / "suite.json").read_bytes())
+    yield from effects(case, result["effects"])
+
+
+def effects(case: str, told: list[Mapping[str, Any]]) -> Iterator[Row]:
+    """Each effect beside the true one."""
+    for effect in told:
+        kind = {"indexing_rate_docs_per_s": "rate", "cpu_s_per_million_docs": "cpu"}.get(effect["metric"])
+        if kind is None or effect["ratio"] is None:
+            continue
+        variant = effect["variant"]
+        truth = 1.0 if "again" in variant else EFFECTS[variant.partition(" ")[0], kind]
+        figure = f"{variant} ÷ {effect['against']}, {kind}"
+        yield Row(case, figure, truth, effect["ratio"], low=effect["low"], high=effect["high"])
+
+
+def race(on: Bench) -> Iterator[Row]:
+    """Values of a setting."""
+    on.tell(*PACE, *RAMP, *NOISE, *RULES)
+    on.measure(
+        "race",
+        "quickstart",
+        *("--set", "dataset.documents=24000", "--set", "index.refresh_interval=1s,30s", "--minutes", "6"),
+    )
+    result = orjson.loads((on.latest("suites", "race-quickstart") / "suite.json").read_bytes())
+    for effect in result["effects"]:
+        if effect["metric"] == "indexing_rate_docs_per_s" and effect["ratio"] is not None:
+            truth = 1.0 if "again" in effect["variant"] else REFRESH
+            yield Row("race", effect["variant"], truth, effect["ratio"], low=effect["low"], high=effect["high"])
+
+
+def share(on: Bench) -> Iterator[Row]:
+    """Streams at 70 % of the limit: of the true one, however short the warm-up."""
+    on.tell(*PACE, *RAMP)
+    output = on.measure(
+        "race",
+        "quickstart",
+        *(
+            "--set",
+            "dataset.documents=12000",
+            "--set",
+            "index.refresh_interval=1s,5s",
+            "--rate",
+            "70%",
+            "--minutes",
+            "8",
+        ),
+    )
+    folder = on.latest("suites", "race-quickstart")
+    asked = re.search(r"open loop: ([\d,]+)/s", output)
+    yield Row("70 %", "rate of the streams, docs/s", 0.7 * RATE, number_of(asked), 0.05)
+    runs = counted_runs(folder, on.truth())
+    rates = [told.value("indexing_rate_docs_per_s", "primaries") for _, told in runs]
+    known = [rate for rate in rates if rate is not None]
+    served = fmean(told.served_docs_per_s for _, told in runs)
+    yield Row("70 %", "mean indexing rate of the streams", served, fmean(known) if known else None, 0.02)
+    costs = [told.value("cpu_s_per_million_docs", "elasticsearch") for _, told in runs]
+    yield Row("70 %", "CPU-s per million documents", 60, fmean(cost for cost in costs if cost is not None), 0.05)
+
+
+def number_of(match: re.Match[str] | None) -> float | None:
+    """The number in a group, with its commas."""
+    return float(match[1].replace(",", "")) if match else None
+
+
+def tune(on: Bench) -> Iterator[Row]:
+    """Three knobs, of which one helps, one harms and one does nothing."""
+    on.tell(*PACE, *RAMP, *NOISE, *RULES)
+    space = on.folder / "space.yaml"
+    space.write_text(SPACE)
+    on.measure("tune", "quickstart", "--documents", "24000", "--space", str(space), "--minutes", "15")
+    result = orjson.loads((on.latest("tunes", "quickstart") / "tune.json").read_bytes())
+    recommended = " + ".join(sorted(result["recommended"]))
+    yield Row("tune", "recommended", "refresh_interval=30s", recommended)
+    for effect in result["confirmation"]:
+        if effect["metric"] == "indexing_rate_docs_per_s" and effect["ratio"] is not None:
+            truth = combined(effect["variant"]) / combined(effect["against"])
+            yield Row(
+                "tune",
+                f"confirmed: {effect['variant']}",
+                truth,
+                effect["ratio"],
+                low=effect["low"],
+                high=effect["high"],
+            )
+    for mixed in result["mixed"]:
+        truth = combined(mixed["candidate"])
+        yield Row("tune", f"mixed: {mixed['candidate']}", truth, mixed["ratio"], low=mixed["low"], high=mixed["high"])
+    for tried in result["tried"]:
+        for effect in tried["effects"]:
+            if effect["metric"] == "indexing_rate_docs_per_s" and effect["ratio"] is not None:
+                truth = combined(" ".join(tried["combination"]))
+                yield Row(
+                    "tune",
+                    f"tried: {effect['variant']}",
+                    truth,
+                    effect["ratio"],
+                    low=effect["low"],
+                    high=effect["high"],
+                )
+
+
+def combined(names: str) -> float:
+    """The true ratio of a combination to the start."""
+    return (REFRESH if "refresh_interval=30s" in names else 1.0) * (CODEC if "best_compression" in names else 1.0)
+
+
+def size(on: Bench) -> Iterator[Row]:
+    """Machines from a few drains: what they rest on, beside the truth."""
+    on.tell(*PACE)
+    for _ in range(3):
+        on.measure("run", "quickstart", "--documents", "36000")
+    runs = sorted(path.name for path in (on.runs / "quickstart").iterdir() if path.name[0].isdigit())[-3:]
+    options = [word for run in runs for word in ("--run", run)]
+    on.measure("size", "--rate", "20000", "--replicas", "1", "--json", *options)
+    output = on.said[-1].partition("\n")[2]
+    told = orjson.loads(output[: output.rindex("}") + 1])
+    truth = on.truth()["indices"][-3:]
+    costs = told["measured"]["costs"]
+    yield interval("size", "CPU of Elasticsearch, µs", 60, costs["elasticsearch_cpu_us"])
+    answered_s = fmean(index["answered_ms"]["mean"] for index in truth) / 1000
+    yield interval("size", "bulk request answered after, s (mean)", answered_s, costs["bulk_s"])
+    cores = next(each for each in told["parts"][0]["demands"] if each["resource"] == "CPU")
+    yield interval("size", "cores busy in Elasticsearch", 20_000 * 2 * 60e-6, cores["amount"])
+
+
+def interval(case: str, figure: str, truth: float, told: Mapping[str, float | None]) -> Row:
+    """A figure with its interval; without one it may be off by 5 %."""
+    return Row(case, figure, truth, told["value"], 0.05, told["low"], told["high"])
+
+
+def page(on: Bench) -> Iterator[Row]:
+    """The live page while a run is on: the rates of its points, and what it says limits the run."""
+    on.tell(*PACE)
+    command = [str(ROOT / "sluice"), "page", "--runs", str(on.runs)]
+    serving = subprocess.Popen(command, env=on.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert serving.stdout is not None
+    try:
+        address = next(match[1] for line in serving.stdout if (match := re.search(r"page: (http://[^/]+)/", line)))
+        threading.Thread(target=serving.stdout.read, daemon=True).start()
+        running = threading.Thread(target=on.measure, args=("run", "quickstart", "--documents", "60000"))
+        running.start()
+        seen: dict[str, Any] = {}
+        while running.is_alive():
+            now = httpx.get(f"{address}/api/now", timeout=30).json()
+            if (run := now.get("run")) and (run["state"].get("limit")):
+                seen = run
+            time.sleep(1.0)
+        running.join()
+    finally:
+        serving.terminate()
+        serving.wait()
+    told = on.result()
+    window = told.result.measured_window
+    assert window is not None
+    rates = [
+        point["indexing_rate_docs_per_s"]
+        for point in seen["points"]
+        if window.started_s + 1 < point["at_s"] < window.ended_s and point["indexing_rate_docs_per_s"] is not None
+    ]
+    yield Row("page", "mean rate of the points", told.served_docs_per_s, fmean(rates), 0.03)
+    yield Row("page", "limited by", "Elasticsearch", seen["state"]["limit"]["stage"])
+
+
+CASES: tuple[Case, ...] = (drain, ramp, direct, stream, size, page, share, race, suite, tune)
+
+
+def main() -> int:
+    """Run the cases; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help=f"of {', '.join(case.__name__ for case in CASES)}, with commas")
+    parser.add_argument("--report", type=Path, help="the file that gets the output of all commands, and the table")
+    given = parser.parse_args()
+    wanted = [case for case in CASES if not given.only or case.__name__ in given.only.split(",")]
+    rows: list[Row] = []
+    with bench() as on:
+        for case in wanted:
+            began_s = time.monotonic()
+            try:
+                of_case = list(case(on))
+            except (RuntimeError, LookupError, ValueError) as error:
+                of_case = [Row(case.__name__, "ran to its end", "yes", f"no: {type(error).__name__}: {error}"[:3000])]
+            rows += of_case
+            print(table(of_case), f"({time.monotonic() - began_s:.0f} s)\n", flush=True)  # noqa: T201
+            if given.report:
+                given.report.write_text("\n".join([*on.said, table(rows)]))
+    print(table(rows))  # noqa: T201
+    return 0 if all(row.holds for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
