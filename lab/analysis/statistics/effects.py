@@ -14,6 +14,9 @@ from lab.records.suite import Effect, MetricKey, Verdict
 
 LEAST_BLOCKS = 3
 """Two blocks give an interval, but one that rests on nothing beside the assumption that log ratios are normal."""
+MOST_DROPPED = 0.25
+"""Of the blocks: where more lack a value, what is left may be a selection, such as that of the slower runs, whose
+drains were long enough for a rate."""
 LEAST_FREEDOM = 2
 """A spread with one degree of freedom may be 30 times as large as it looks: nothing follows from it for power."""
 SAME = log(1.05)
@@ -223,12 +226,14 @@ def _log_ratios(effect: Effect) -> list[float]:
 def _judged(bare: Effect, mean: Mean, *, comparisons: int = 1, level: float = SIGNIFICANCE) -> Effect:
     """The effect with its interval at 1 − `level`, and what follows from it; it has at least one ratio."""
     blocks, error = len(bare.ratios), mean.error
-    few = blocks < LEAST_BLOCKS
+    is_selected = bare.dropped_blocks > MOST_DROPPED * (blocks + bare.dropped_blocks)
+    few = blocks < LEAST_BLOCKS or is_selected
     low, high = mean.interval(level) or (None, None)
     is_known = error is not None and not few and mean.freedom >= LEAST_FREEDOM
     least = smallest_detectable(error, mean.freedom, comparisons) if error is not None and is_known else None
     reasons = (
-        f"{blocks} of at least {LEAST_BLOCKS} blocks" if few else "",
+        f"{blocks} of at least {LEAST_BLOCKS} blocks" if blocks < LEAST_BLOCKS else "",
+        "no verdict, since what is left may be a selection" if is_selected and blocks >= LEAST_BLOCKS else "",
         "all blocks gave the same ratio, so that its spread is not known" if error is None and not few else "",
         f"the {mean.trimmed} lowest and {mean.trimmed} highest ratios are left out" if mean.trimmed else "",
         _dropped_text(bare.dropped_blocks) if bare.dropped_blocks else "",

@@ -69,11 +69,20 @@ def test_an_effect_says_what_could_have_been_seen() -> None:
 
 def test_a_block_without_both_values_is_dropped_and_counted() -> None:
     """A run that failed takes its block out of this comparison, not out of the suite's memory."""
-    found = of([*TWICE[:3], (None, 9_001.0), (17.0, None), (0.0, 13.0), (13.0, 0.0)])
-    assert len(found.ratios) == 3
-    assert found.dropped_blocks == 4
-    assert found.explained == "4 blocks without both values"
-    assert found.verdict == "faster"
+    for lost in ((None, 9_001.0), (17.0, None), (0.0, 13.0), (13.0, 0.0)):
+        found = of([*TWICE[:3], lost])
+        assert (len(found.ratios), found.dropped_blocks) == (3, 1)
+        assert found.explained == "1 block without both values"
+        assert found.verdict == "faster"
+
+
+def test_where_many_blocks_lack_a_value_there_is_no_verdict() -> None:
+    """Those that have one may be the slow ones, whose drains were long enough for a rate."""
+    found = of([*TWICE[:3], (None, 9_001.0), (None, 9_001.0)])
+    assert (found.verdict, found.explained) == (
+        "too few runs",
+        "no verdict, since what is left may be a selection; 2 blocks without both values",
+    )
 
 
 def test_two_blocks_have_an_interval_but_no_verdict() -> None:
