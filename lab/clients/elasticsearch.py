@@ -18,6 +18,9 @@ from lab.errors import ProfileError, StackError
 SCROLL_PAGE = 10_000
 """Hits of one page: `index.max_result_window`'s default, so that no index has to allow more."""
 
+SOURCES_PAGE = 1_000
+"""The same of whole documents, of which some have 50 kB."""
+
 OURS = "cluster.metadata.sluice"
 """The cluster setting that lists what Sluice has set: by name, its value and the one before."""
 
@@ -320,6 +323,15 @@ class ElasticsearchClient:
         """
         for hits in self.scrolled(index, {"size": SCROLL_PAGE, "_source": False}, ("_id",)):
             yield [hit["_id"] for hit in hits]
+
+    def contents(self, index: str) -> Iterator[list[object]]:
+        """Every document in the index, parsed, a page at a time, in no order.
+
+        Raises:
+            StackError: A page could not be read; see `scrolled`.
+        """
+        for hits in self.scrolled(index, {"size": SOURCES_PAGE}, ("_source",)):
+            yield [hit["_source"] for hit in hits]
 
     def scrolled(
         self, index: str, query: Mapping[str, object], shown: Sequence[str]

@@ -195,8 +195,8 @@ class Verification(Record):
     Attributes:
         expect: `stored`: every document in the index; `consumed`: every record read by a sink that stores nothing.
         contents: How sampled documents were compared: `as stored`: as JSON; `as rebuilt`: by the rules of an index that
-            rebuilds `_source`, in which arrays may be sorted; `ids only`: not at all. `None` where none is stored, and
-            in older records.
+            rebuilds `_source`, in which arrays may be sorted; `ids only`: not at all; `counts only`: neither they nor
+            ids, which the cluster has made. `None` where none is stored, and in older records.
         not_compared: Fields of a rebuilt source that no rule is known for.
         problems: One sentence for each sum that does not add up; none when the run is verified.
         dead_letters: The refused records by reason, most frequent first.
@@ -206,7 +206,7 @@ class Verification(Record):
 
     verified: bool
     expect: Literal["stored", "consumed"] = "stored"
-    contents: Literal["as stored", "as rebuilt", "ids only"] | None = None
+    contents: Literal["as stored", "as rebuilt", "ids only", "counts only"] | None = None
     not_compared: tuple[str, ...] = ()
     problems: tuple[str, ...]
     dead_letters: tuple[DeadLetterReason, ...] = ()

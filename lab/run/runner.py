@@ -451,6 +451,7 @@ class _RunUnderWay:
             names=self.names,
             records=records,
             key_is_id=self.sink.key_is_id,
+            ids_are_generated=self.sink.ids_are_generated,
             id_prefix=self.sink.id_prefix,
             sample=self.profile.verify.sample,
             seed=self.context.folder.run_id,

@@ -59,7 +59,7 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
     indexed + overwritten.
     """
     stored = (
-        ("indexed: in the index, checked id by id", documents.indexed),
+        ("indexed: found in the index", documents.indexed),
         ("overwritten: by a later record of the same key", documents.already_there),
     )
     dropped = [("dropped: read and discarded, as this sink should", documents.dropped)] if documents.dropped else []

@@ -69,9 +69,14 @@ def what_came_out(run: Run, result: Result) -> str:
 
 def how_compared(documents: Documents, verification: Verification) -> str:
     """What is known of the contents of a verified index."""
+    if verification.contents == "counts only":
+        return "only their number was compared: the cluster has made their ids, and gives no contents back as sent"
     if not documents.sampled:
         return "only their ids were compared"
-    equal = f"{count(documents.sampled)} drawn at random equal what was sent"
+    if documents.sampled == documents.indexed:
+        equal = "each equals what was sent"
+    else:
+        equal = f"{count(documents.sampled)} drawn at random equal what was sent"
     if verification.contents != "as rebuilt":
         return equal
     without = f", but for {', '.join(verification.not_compared)}" if verification.not_compared else ""

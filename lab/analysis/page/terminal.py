@@ -74,8 +74,8 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
     """
     good, short = result.status == "verified", shortfall(result)
     line = Text("✓ verified" if good else "✗ VOID", style="bold green" if good else "bold red")
-    if good and result.verification.contents == "ids only":
-        line.append(" · ids only", "bold yellow")
+    if good and result.verification.contents in {"ids only", "counts only"}:
+        line.append(f" · {result.verification.contents}", "bold yellow")
     if short:
         line.append(f" · {short}", "bold yellow")
     if letters := result.documents.dead_lettered:

@@ -120,6 +120,33 @@ def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes, times: Has
     )
 
 
+def without(hashes: Hashes, gone: Hashes) -> Hashes:
+    """What is left of a multiset without another one, sorted."""
+    values, times = np.unique(hashes, return_counts=True)
+    others, times_gone = np.unique(gone, return_counts=True)
+    _, places, of_gone = np.intersect1d(values, others, assume_unique=True, return_indices=True)
+    times[places] -= np.minimum(times[places], times_gone[of_gone])
+    return np.repeat(values, times)
+
+
+def compare_contents(produced: Hashes, stored: Hashes, dead: Hashes) -> Comparison:
+    """Hold stored documents without ids that are known against those produced, as multisets of their contents.
+
+    Args:
+        dead: The contents of each dead-lettered record.
+    """
+    alive = without(produced, dead)
+    missing, extra = without(alive, stored), without(stored, alive)
+    strange = int((~np.isin(extra, produced)).sum())
+    return Comparison(
+        indexed=len(alive) - len(missing),
+        already_there=0,
+        missing=missing,
+        unexpected=strange,
+        duplicates=len(extra) - strange,
+    )
+
+
 def distinct_letters(letters: Iterable[DeadLetter]) -> list[DeadLetter]:
     """Dead letters, each record once: one that was refused again after a restart is in the topic twice."""
     return list({(letter.topic, letter.partition, letter.offset): letter for letter in letters}.values())

@@ -67,7 +67,7 @@ def together(accountings: Mapping[str, Accounting], target: VerificationTarget) 
         *(f"{index}: {problem}" for index, (_, accounting) in accountings.items() for problem in accounting.problems),
     ]
     # All of them have one mapping; one that nothing was drawn from has told nothing.
-    compared = [accounting for _, accounting in accountings.values() if accounting.contents != "ids only"]
+    compared = [verified for _, verified in accountings.values() if verified.contents != "ids only"]
     return documents, Verification(
         verified=not problems,
         contents=compared[0].contents if compared else "ids only",

@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from lab.clients.kafka import KafkaTopics, as_bytes
-from lab.run.verify.accounting import Hashes, counted
+from lab.run.verify.accounting import Hashes, counted, without
 from producers.dataset import Dataset, Record
 
 TOLD_EVERY = 100_000
@@ -74,9 +74,6 @@ def compared(documents: Hashes, records: Hashes) -> TopicComparison:
     records.sort()
     if np.array_equal(documents, records):
         return TopicComparison(lacking=0, doubled=0, strange=0)
-    of_dataset, times_due = np.unique(documents, return_counts=True)
-    held, times_held = np.unique(records, return_counts=True)
-    _, due_at, held_at = np.intersect1d(of_dataset, held, assume_unique=True, return_indices=True)
-    known = int(times_held[held_at].sum())
-    right = int(np.minimum(times_due[due_at], times_held[held_at]).sum())
-    return TopicComparison(lacking=len(documents) - right, doubled=known - right, strange=len(records) - known)
+    extra = without(records, documents)
+    strange = int((~np.isin(extra, documents)).sum())
+    return TopicComparison(len(without(documents, records)), doubled=len(extra) - strange, strange=strange)

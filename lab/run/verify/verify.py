@@ -1,10 +1,12 @@
 """Verification: reads back the topic, every id and a random sample of documents, and accounts for every document."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
+import orjson
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import DeadLetter, KafkaTopics
@@ -14,12 +16,14 @@ from lab.run.names import Names
 from lab.run.verify.accounting import (
     NAMED,
     NONE_UNINDEXED,
+    Comparison,
     DeliveredRecords,
     Hashes,
     Unindexed,
     account_for,
     altered,
     compare,
+    compare_contents,
     dead_letter_reasons,
     delivery_problems,
     distinct_letters,
@@ -42,6 +46,7 @@ class VerificationTarget:
 
     Attributes:
         key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
+        ids_are_generated: Whether the cluster has made the ids, so that documents are known by their contents alone.
         id_prefix: What stands before `topic+partition+offset`.
         sample: Documents to draw at random.
         seed: Another seed draws others.
@@ -60,6 +65,7 @@ class VerificationTarget:
     seed: str
     refusals: tuple[str, ...] = ()
     shares_dead_letters: bool = False
+    ids_are_generated: bool = False
     id_prefix: str = ""
     unindexed: Mapping[str, Unindexed] = field(default_factory=dict)
     compared_topics: dict[str, TopicComparison] = field(default_factory=dict)
@@ -187,7 +193,7 @@ def verify(
     Returns:
         The accounting, and whether it adds up.
     """
-    index, topic, records, refusals = target.names.index, target.names.topic, target.records, target.refusals
+    topic, records, refusals = target.names.topic, target.records, target.refusals
     letters: list[DeadLetter] = []
     ids: KeyIds | OffsetIds = KeyIds(target.dataset)
     if records.delivered is not None:
@@ -199,55 +205,135 @@ def verify(
             letters = [letter for letter in letters if letter.topic == topic]
         if not target.key_is_id:
             ids = OffsetIds(target.dataset, topic, kafka, end_offsets, target.id_prefix)
-    expected = ids.hashes()
-    dead = hashes_of(ids.dead(letter) for letter in letters)
+    if target.ids_are_generated:
+        found = by_contents(target, letters, kafka, cluster, on_progress)
+    else:
+        found = by_ids(target, ids, letters, cluster, on_progress)
+    documents, verification = account_for(
+        records,
+        found.comparison,
+        letters,
+        missing_named=found.missing_named,
+        sampled=found.sampled,
+        mismatches=found.mismatches,
+        refusals=refusals,
+        unindexed=target.unindexed.get(topic, NONE_UNINDEXED),
+    )
+    return documents, verification.model_copy(update={"contents": found.contents, "not_compared": found.not_compared})
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an index holds against what was to be in it.
+
+    Attributes:
+        missing_named: Ids of some of the missing documents, or their keys.
+        sampled: Documents whose contents were compared.
+        contents: How, as in `Verification`.
+    """
+
+    comparison: Comparison
+    contents: str
+    missing_named: Sequence[str] = ()
+    sampled: int = 0
+    mismatches: Sequence[str] = ()
+    not_compared: tuple[str, ...] = ()
+
+
+def by_ids(
+    target: VerificationTarget,
+    ids: KeyIds | OffsetIds,
+    letters: Sequence[DeadLetter],
+    cluster: ElasticsearchClient,
+    on_progress: Callable[[int, str], None],
+) -> Found:
+    """Hold every id against those of the records, and some documents against the dataset."""
+    index = target.names.index
+    expected, dead = ids.hashes(), hashes_of(ids.dead(letter) for letter in letters)
     comparison = compare(expected, stored_hashes(cluster, index, on_progress), dead)
-    unindexed = target.unindexed.get(topic, NONE_UNINDEXED)
+    unindexed = target.unindexed.get(target.names.topic, NONE_UNINDEXED)
     gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
     rules = SourceRules.of(*cluster.described(index))
     draw = random.Random(target.seed)  # noqa: S311 - a sample, no secret
     sample = ids.sample(target.sample, draw, gone) if rules.kind != "none" else {}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
     stored = stored_documents(cluster, index, list(sample))
-    mismatches = altered(sample, stored, cluster.rebuilt_vectors(index), rules)
-    # Several records may share an id: the first one names it.
-    missing = [int(np.flatnonzero(expected == gone)[0]) for gone in comparison.missing[:NAMED]]
-    documents, verification = account_for(
-        records,
+    return Found(
         comparison,
-        letters,
-        missing_named=[ids.name(position) for position in missing],
+        contents=f"as {rules.kind}" if sample else "ids only",
+        missing_named=[ids.name(position) for position in first_places(comparison.missing[:NAMED], expected)],
         sampled=len(sample),
-        mismatches=mismatches,
-        refusals=refusals,
-        unindexed=unindexed,
+        mismatches=altered(sample, stored, cluster.rebuilt_vectors(index), rules),
+        not_compared=rules.not_compared if sample else (),
     )
-    return documents, verification.model_copy(update=how_compared(rules, len(sample)))
 
 
-def how_compared(rules: SourceRules, sampled: int) -> dict[str, object]:
-    """How contents were compared, for the run's record."""
-    if not sampled:
-        return {"contents": "ids only"}
-    return {"contents": f"as {rules.kind}", "not_compared": rules.not_compared}
+def by_contents(
+    target: VerificationTarget,
+    letters: Sequence[DeadLetter],
+    kafka: KafkaTopics,
+    cluster: ElasticsearchClient,
+    on_progress: Callable[[int, str], None],
+) -> Found:
+    """Hold every document against the dataset by its contents, since its id tells nothing of it.
+
+    Of an index that rebuilds `_source`, or keeps none, only their number can be compared.
+    """
+    index, dataset = target.names.index, target.dataset
+    if SourceRules.of(*cluster.described(index)).kind != "stored" or cluster.rebuilt_vectors(index):
+        numbers = (dataset.documents, cluster.count(index), len(letters))
+        alike = (np.zeros(number, dtype=np.int64) for number in numbers)
+        return Found(compare_contents(*alike), contents="counts only")
+    refused = kafka.records_at(target.names.topic, [(letter.partition, letter.offset) for letter in letters])
+    dead = np.fromiter((content_hash(orjson.loads(value)) for _, value in refused.values()), dtype=np.int64)
+    records = chain.from_iterable(dataset.batches(0, dataset.documents))
+    produced = np.fromiter((content_hash(orjson.loads(value)) for _, value in records), dtype=np.int64)
+    stored = all_read(
+        lambda: (np.fromiter(map(content_hash, page), dtype=np.int64) for page in cluster.contents(index)),
+        lambda done: on_progress(done, "reading every document back"),
+    )
+    comparison = compare_contents(produced, stored, dead)
+    return Found(
+        comparison,
+        contents="as stored",
+        missing_named=[
+            dataset.key(position).decode() for position in first_places(comparison.missing[:NAMED], produced)
+        ],
+        sampled=len(stored),
+    )
+
+
+def content_hash(document: object) -> int:
+    """A hash of a document as JSON, whatever the order of its names, good within this process."""
+    return hash(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
+
+
+def first_places(wanted: Hashes, hashes: Hashes) -> list[int]:
+    """Where each of these hashes is first: several records may share an id, and the first one names it."""
+    return [int(np.flatnonzero(hashes == one)[0]) for one in wanted]
 
 
 def stored_hashes(
     cluster: ElasticsearchClient, index: str, on_progress: Callable[[int, str], None] = lambda _documents, _what: None
 ) -> Hashes:
-    """The id of every stored document, as hashes. A reading that breaks off is begun anew, a few times."""
+    """The id of every stored document, as hashes."""
+    return all_read(lambda: map(hashes_of, cluster.ids(index)), lambda done: on_progress(done, "reading every id back"))
+
+
+def all_read(pages: Callable[[], Iterator[Hashes]], on_progress: Callable[[int], None]) -> Hashes:
+    """What all pages hold. A reading that breaks off is begun anew, a few times."""
     for attempts_left in reversed(range(READINGS)):
-        pages: list[Hashes] = []
+        read: list[Hashes] = []
         try:
-            for page in cluster.ids(index):
-                pages.append(hashes_of(page))
-                on_progress(sum(map(len, pages)), "reading every id back")
+            for page in pages():
+                read.append(page)
+                on_progress(sum(map(len, read)))
         except StackError:
             if not attempts_left:
                 raise
         else:
             break
-    return np.concatenate(pages) if pages else np.empty(0, dtype=np.int64)
+    return np.concatenate(read) if read else np.empty(0, dtype=np.int64)
 
 
 def stored_documents(cluster: ElasticsearchClient, index: str, ids: Sequence[str]) -> dict[str, object]:

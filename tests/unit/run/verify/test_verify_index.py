@@ -99,6 +99,16 @@ class FakeCluster:
         """Settings and mapping of an index that keeps what it is sent."""
         return {}, {}
 
+    def contents(self, _index: str) -> Iterator[list[Any]]:
+        """Every document, some at a time."""
+        documents = list(self.stored.values())
+        for first in range(0, len(documents), 23):
+            yield documents[first : first + 23]
+
+    def count(self, _index: str) -> int:
+        """How many there are."""
+        return len(self.stored)
+
     def rebuilt_vectors(self, _index: str) -> frozenset[str]:
         """None: every document is stored as it was sent."""
         return frozenset()
@@ -235,6 +245,81 @@ def test_a_refused_record_is_neither_missing_nor_sampled(key_is_id: bool) -> Non
     assert verification.problems == ()
     assert (documents.indexed, documents.dead_lettered, documents.sampled) == (100, 1, 100)
     assert [(reason.reason, reason.records) for reason in verification.dead_letters] == [("too old", 1)]
+
+
+# --- ids that the cluster has made ----------------------------------------------------------------------------------
+
+
+def index_without_known_ids(kafka: FakeKafka) -> dict[str, Any]:
+    """What must be stored if the cluster makes the ids: every record, its names in another order."""
+    return {f"generated-{place}": orjson.loads(value) for place, (_, value) in kafka.places().items()}
+
+
+def verified_without_ids(kafka: FakeKafka, stored: dict[str, Any]) -> tuple[Documents, Verification]:
+    """The accounting of a run whose ids the cluster has made."""
+    return verified(kafka, stored, key_is_id=False, ids_are_generated=True)
+
+
+def test_documents_whose_ids_the_cluster_made_are_known_by_their_contents() -> None:
+    """All of them, not a sample."""
+    kafka = FakeKafka(Prices())
+    documents, verification = verified_without_ids(kafka, index_without_known_ids(kafka))
+    assert (verification.problems, verification.contents) == ((), "as stored")
+    assert (documents.indexed, documents.already_there, documents.sampled) == (211, 0, 211)
+
+
+def test_half_of_them_missing_and_half_of_them_twice_is_not_verified() -> None:
+    """Their number is right."""
+    kafka = FakeKafka(Prices(documents=101, books=101))
+    stored = index_without_known_ids(kafka)
+    for number in range(1, 101, 2):
+        stored[f"generated-{(number % 2, number // 2)}"] = {"price": number - 1}
+    documents, verification = verified_without_ids(kafka, stored)
+    assert (documents.indexed, documents.missing, documents.unexpected) == (51, 50, 50)
+    missing, doubled = verification.problems
+    assert missing.startswith("50 documents are missing from the index, such as book-")
+    assert doubled == "50 documents are stored more than once"
+
+
+def test_one_that_was_altered_is_missing_and_another_one_there() -> None:
+    """True is not 1, also in a hash."""
+    kafka = FakeKafka(Prices(documents=7, books=7))
+    stored = index_without_known_ids(kafka) | {"generated-(1, 0)": {"price": True}}
+    assert verified_without_ids(kafka, stored)[1].problems == (
+        "1 document is missing from the index, such as book-1",
+        "1 document in the index was not produced by this run",
+    )
+
+
+def test_a_refused_record_is_not_missing_from_them() -> None:
+    """Its contents are those of the record that the dead letter names."""
+    kafka = FakeKafka(Prices(documents=101, books=101))
+    kafka.letters = [DeadLetter(b"book-7", TOPIC, 1, 3, "too old")] * 2
+    stored = index_without_known_ids(kafka)
+    del stored["generated-(1, 3)"]
+    documents, verification = verified_without_ids(kafka, stored)
+    assert (verification.problems, documents.indexed, documents.dead_lettered) == ((), 100, 1)
+
+
+@pytest.mark.parametrize("lost", [0, 3])
+def test_where_contents_do_not_come_back_only_their_number_is_compared(lost: int) -> None:
+    """And that is told."""
+    kafka = FakeKafka(Prices())
+    stored = dict(list(index_without_known_ids(kafka).items())[lost:])
+    index = OtherSource(stored, settings={"index.mapping.source.mode": "synthetic"})
+    records = DeliveredRecords(211, 211, 0)
+    target = VerificationTarget(
+        kafka.dataset,
+        Names("sluice-books", TOPIC, TOPIC),
+        records,
+        key_is_id=False,
+        sample=31,
+        seed="1",
+        ids_are_generated=True,
+    )
+    _, verification = verify(target, kafka, index, lambda _, __: None)  # type: ignore[arg-type]
+    assert verification.contents == "counts only"
+    assert verification.problems == (("3 documents are missing from the index",) if lost else ())
 
 
 # --- an index that gives documents back otherwise -------------------------------------------------------------------
