@@ -152,14 +152,24 @@ class Told:
         """How long each document of the measured window occupied a worker."""
         return 1000 * self.served("busy_s") / self.served("documents") if self.result.measured_window else nan
 
+    @property
+    def saturation(self) -> float:
+        """The share of the measured window in which the workers had something to do."""
+        window = self.result.measured_window
+        return (
+            self.served("busy_s") / (window.ended_s - window.started_s) / self.truth["pace"]["workers"]
+            if window
+            else nan
+        )
+
     def served(self, name: str) -> float:
-        """What the played server counted in the measured window; of a second that it cuts, its share."""
+        """What the played server counted in the measured window; of a bin that it cuts, its share."""
         window = self.result.measured_window
         assert window is not None
         return sum(
-            float(second[name]) * overlap_s
-            for second in self.truth["seconds"]
-            if (overlap_s := min(window.ended_s, second["at_s"] + 1) - max(window.started_s, second["at_s"])) > 0
+            float(each[name] * overlap_s / (each["ended_s"] - each["at_s"]))
+            for each in self.truth["bins"]
+            if (overlap_s := min(window.ended_s, each["ended_s"]) - max(window.started_s, each["at_s"])) > 0
         )
 
 

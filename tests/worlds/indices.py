@@ -13,6 +13,7 @@ import orjson
 
 from tests.worlds.pace import Capacity, Service
 
+BINS_PER_S = 10
 REFRESH_S = 0.02
 """What a refresh takes, and a merge of a moment."""
 
@@ -46,17 +47,15 @@ class Outcome:
 
 
 @dataclass
-class Second:
-    """What an index did in a second.
+class Bin:
+    """What an index did in a tenth of a second.
 
     Attributes:
         documents: Served.
-        capacity: That could have been served.
         busy_s: Of all workers.
     """
 
     documents: float
-    capacity: float
     busy_s: float
 
 
@@ -88,7 +87,7 @@ class Index:
     refreshes: int = 0
     gets: int = 0
     searches: int = 0
-    seconds: dict[int, Second] = field(default_factory=dict)
+    bins: dict[int, Bin] = field(default_factory=dict)
     held_ms: list[float] = field(default_factory=list)
     late_ms: list[float] = field(default_factory=list)
     ended_s: float = 0.0
@@ -192,14 +191,19 @@ class Index:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def add(self, service: Service) -> None:
-        """Count a request, second by second, as it will be served."""
+        """Count a request, bin by bin, as it will be served."""
         self._under_way.append(service)
         self.requests += 1
         self.ended_s = max(self.ended_s, service.ended_s)
-        for second in range(int(service.started_s), int(service.ended_s) + 1):
-            began_s, ended_s = max(service.started_s, second), min(service.ended_s, second + 1)
-            counted = self.seconds.setdefault(second, Second(0.0, 0.0, 0.0))
-            counted.documents += service.served(ended_s) - service.served(began_s)
+        served = 0.0
+        for number in range(int(service.started_s * BINS_PER_S), int(service.ended_s * BINS_PER_S) + 1):
+            began_s, ended_s = (
+                max(service.started_s, number / BINS_PER_S),
+                min(service.ended_s, (number + 1) / BINS_PER_S),
+            )
+            counted = self.bins.setdefault(number, Bin(0.0, 0.0))
+            before, served = served, service.served(ended_s)
+            counted.documents += served - before
             counted.busy_s += max(0.0, ended_s - began_s)
 
     def settle(self, now_s: float) -> None:

@@ -20,7 +20,7 @@ import orjson
 
 from tests.worlds.figures import Node
 from tests.worlds.http import Request, Response, serve
-from tests.worlds.indices import Index
+from tests.worlds.indices import BINS_PER_S, Index
 from tests.worlds.pace import Pace, Rule
 from tests.worlds.server import Server
 
@@ -37,13 +37,13 @@ def truth(server: Server, pace: Pace, wall_s: float) -> dict[str, Any]:
     return {
         "pace": asdict(pace),
         "rules": [asdict(rule) for rule in server.rules],
-        "indices": [of_index(index, wall_s) for index in server.ever if index.seconds],
+        "indices": [of_index(index, wall_s) for index in server.ever if index.bins],
         "unknown_requests": server.unknown,
     }
 
 
 def of_index(index: Index, wall_s: float) -> dict[str, Any]:
-    """What an index was told and what it did, second by second.
+    """What an index was told and what it did, tenth by tenth of a second.
 
     The limit is what it would have been served at, had there always been documents waiting: `steady` once the ramp is
     over, `mean` from the first document to the last.
@@ -62,20 +62,23 @@ def of_index(index: Index, wall_s: float) -> dict[str, Any]:
             "steady": pace.mean_docs_per_s * capacity.factor,
             "mean": capacity.documents(began_s, index.ended_s) / (index.ended_s - began_s),
         },
-        "documents": sum(second.documents for second in index.seconds.values()),
+        "documents": sum(each.documents for each in index.bins.values()),
         "requests": index.requests,
-        "cpu_s": sum(second.documents for second in index.seconds.values()) * pace.cpu_us / 1e6,
-        "busy_s": sum(second.busy_s for second in index.seconds.values()),
+        "cpu_s": sum(each.documents for each in index.bins.values()) * pace.cpu_us / 1e6,
+        "busy_s": sum(each.busy_s for each in index.bins.values()),
         "answered_ms": spread(index.held_ms),
         "late_ms": spread(index.late_ms),
-        "seconds": [
+        "bins": [
             {
-                "at_s": wall_s + second,
+                "at_s": wall_s + number / BINS_PER_S,
+                "ended_s": wall_s + (number + 1) / BINS_PER_S,
                 "documents": counted.documents,
-                "capacity": capacity.documents(max(began_s, second), min(index.ended_s, second + 1)),
+                "capacity": capacity.documents(
+                    max(began_s, number / BINS_PER_S), min(index.ended_s, (number + 1) / BINS_PER_S)
+                ),
                 "busy_s": counted.busy_s,
             }
-            for second, counted in sorted(index.seconds.items())
+            for number, counted in sorted(index.bins.items())
         ],
     }
 

@@ -76,7 +76,7 @@ def test_noise_has_the_deviation_told_and_changes_no_mean() -> None:
 
 
 def test_counters_grow_with_the_documents_served_and_end_at_their_number() -> None:
-    """Within requests, too; second by second the truth has the same."""
+    """Within requests, too; bin by bin the truth has the same."""
     services = saturated(replace(PACE, ramp_s=2, ramp_from=0.3, noise=0.2, request_ms=7))
     index = Index("i", "u", {}, {}, services[0].capacity, START_S)
     for service in services:
@@ -86,8 +86,8 @@ def test_counters_grow_with_the_documents_served_and_end_at_their_number() -> No
     steps = [after - before for before, after in pairwise(counted)]
     assert (min(steps) >= 0, max(steps) < DOCUMENTS * 2) == (True, True)
     assert counted[-1] == REQUESTS * DOCUMENTS
-    assert sum(second.documents for second in index.seconds.values()) == pytest.approx(REQUESTS * DOCUMENTS)
-    assert index.busy_s(end_s) == pytest.approx(sum(second.busy_s for second in index.seconds.values()))
+    assert sum(each.documents for each in index.bins.values()) == pytest.approx(REQUESTS * DOCUMENTS)
+    assert index.busy_s(end_s) == pytest.approx(sum(each.busy_s for each in index.bins.values()))
 
 
 def test_a_rule_changes_the_pace_of_the_indices_that_it_is_about() -> None:
