@@ -121,7 +121,9 @@ async def play(given: argparse.Namespace) -> None:
         return Response(orjson.dumps(truth(server, pace, wall_s))) if is_truth else await server(request)
 
     ticking = asyncio.create_task(server.tick())
-    async with await serve(answered, given.port):
+    async with await serve(answered, given.port) as listening:
+        host, port = listening.sockets[0].getsockname()
+        print(f"http://{host}:{port}", flush=True)  # noqa: T201
         await over.wait()
     ticking.cancel()
     if given.truth:
@@ -133,7 +135,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--port", type=int, default=0, help="0: any free one; the address is printed")
     parser.add_argument("--truth", type=Path, help="where what the server did is written in the end")
     for field in fields(Pace):
         parser.add_argument(
