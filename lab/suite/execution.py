@@ -437,7 +437,8 @@ class SuiteExecution:
         if documents / rate >= self.drains_last_s or (sizes.times or 1) <= times:
             return False
         self.plan = self.resize(sizes)
-        return True
+        # A file has no more documents than it has.
+        return (self.plan.times or 1) > times
 
     def lengthen(self, result: Result) -> None:
         """Make drains longer where those of a fast variant are too short for a rate; once runs count, sizes stay."""

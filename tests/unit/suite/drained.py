@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lab.analysis.result import analyse
+from lab.analysis.statistics.warm_up import is_warm
 from lab.records.result import Result
 from lab.records.run import Phase, SinkHistograms
 from lab.records.samples import Sample
@@ -108,7 +109,5 @@ def streaming(tmp_path: Path, bench: DrainedServers, rate: str = "70 %", **chang
         folder.write_plan(folder.plan().model_copy(update=vars(wanted)))
         return folder.plan()
 
-    SuiteExecution(
-        folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize, clock=lambda: bench.now_s
-    ).execute()
+    SuiteExecution(folder, bench, Silent(), is_warm=is_warm, resize=resize, clock=lambda: bench.now_s).execute()
     return folder.plan()
