@@ -105,7 +105,14 @@ def unsuitable(analysis: RunAnalysis) -> str | None:
         return "got a load with queries beside it, whose CPU is not that of indexing, expected a load alone"
     if not servers_are_here(run) or elasticsearch_cpu_us(analysis) is None:
         return "got servers whose CPU is not known, expected servers that Sluice has started"
-    if result.measured_window is None or copies(analysis) is None or request_us(analysis) is None:
+    return not_measured(analysis)
+
+
+def not_measured(analysis: RunAnalysis) -> str | None:
+    """What a run of the right kind lacks for a sizing; `None` when nothing."""
+    if request_us(analysis) is None:
+        return "got a sink that does not tell how long its requests take, expected a connector of Sluice"
+    if analysis.result.measured_window is None or copies(analysis) is None:
         return "got a run too short for a measured window, expected at least 5 s of growth; load more documents"
     return None
 

@@ -89,8 +89,12 @@ def test_several_runs_tell_the_spread(tmp_path: Path) -> None:
             lambda: (run(Truth(ticks=9)), samples(Truth(ticks=9))),
             "got a run too short for a measured window, expected at least 5 s of growth; load more documents",
         ),
+        (
+            lambda: (run(TRUTH), with_samples(samples(TRUTH), lambda _: {"sink": None})),
+            "got a sink that does not tell how long its requests take, expected a connector of Sluice",
+        ),
     ],
-    ids=["not verified", "direct", "elsewhere", "short"],
+    ids=["not verified", "direct", "elsewhere", "short", "another sink"],
 )
 def test_a_run_that_does_not_serve_is_refused(tmp_path: Path, made: Any, refusal: str) -> None:
     """With what it lacks."""
