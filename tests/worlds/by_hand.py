@@ -2,7 +2,6 @@
 
 python -m tests.worlds.by_hand                      # all cases, 40 minutes on two cores
 python -m tests.worlds.by_hand --only drain,suite   # some
-python -m tests.worlds.by_hand --keep               # leaves the servers and the runs, to look at them
 """
 
 import argparse
@@ -19,6 +18,8 @@ from typing import Any
 import httpx
 import orjson
 
+from lab.analysis.figures.definitions import value_of
+from lab.records.result import Result
 from lab.records.run import WarningKind
 from tests.worlds.bench import Bench, Row, Told, bench, counted_runs, table
 from tests.worlds.stand_in import ROOT
@@ -42,6 +43,7 @@ variants:
   - {profile: quickstart, name: refresh, set: {index.refresh_interval: 30s}}
   - {profile: quickstart, name: codec, set: {index.codec: best_compression}}
 set: {dataset.documents: 24000}
+window_s: 10
 precision: 0.02
 metrics:
   - indexing_rate_docs_per_s/primaries
@@ -103,6 +105,45 @@ def stream(on: Bench) -> Iterator[Row]:
     yield Row("stream", "indexing rate", 2_000, told.value("indexing_rate_docs_per_s", "primaries"), 0.02)
     yield from of_run("stream", on)
     yield Row("stream", "limited by", "the requested rate", limit_in(output, told))
+
+
+def shapes(on: Bench) -> Iterator[Row]:
+    """Updates, ids that are offsets, and several indices: the rate is that of operations, of all indices together."""
+    on.tell(*PACE)
+    for case, profile, *words in (
+        ("updates", "quickstart", "dataset.updates=0.5"),
+        ("ids that are offsets", "quickstart", "sink.config.key.ignore=true"),
+        ("five indices", "products/five-indices"),
+    ):
+        options = [word for pair in words for word in ("--set", pair)]
+        on.measure("run", profile, "--documents", "60000", *options)
+        folder, truths = on.latest(*profile.split("/")), on.truth()["indices"]
+        result = Result.model_validate_json((folder / "result.json").read_bytes())
+        indices = [
+            each for each in truths if result.phases[0].started_s <= each["began_s"] <= result.phases[-1].ended_s
+        ]
+        rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
+        served = sum(Told(result, each).served_docs_per_s for each in indices)
+        yield Row(case, "indexing rate, served in the window", served, rate, 0.01)
+        yield Row(case, "status", "verified", result.status)
+        cost = value_of(result.metrics, "cpu_s_per_million_docs", "elasticsearch")
+        yield Row(case, "CPU-s per million documents", 60, cost, 0.05)
+
+
+def faults(on: Bench) -> Iterator[Row]:
+    """Documents that are lost or altered, and counters that begin again: void, or told as it was."""
+    for case, *fault in (("one in 7,001 lost", "--lose-every", "7001"), ("one in 101 altered", "--alter-every", "101")):
+        for ids in ("false", "true"):
+            on.tell(*PACE, *fault)
+            words = ("run", "quickstart", "--documents", "30000", "--set", f"sink.config.key.ignore={ids}")
+            on.measure(*words, expect=4)
+            yield Row(case, f"status, key.ignore={ids}", "void", on.result().result.status)
+    on.tell(*PACE, "--forget-after-s", "9")
+    on.measure("run", "quickstart", "--documents", "60000", expect=None)
+    told = on.result()
+    rate = told.value("indexing_rate_docs_per_s", "primaries")
+    yield Row("counters begin again", "indexing rate, served in the window", told.served_docs_per_s, rate, 0.02)
+    yield Row("counters begin again", "documents indexed", 60_000, float(told.result.documents.indexed), 1e-6)
 
 
 def of_run(case: str, on: Bench) -> Iterator[Row]:
@@ -334,7 +375,7 @@ def page(on: Bench) -> Iterator[Row]:
     yield Row("page", "limited by", "Elasticsearch", None if is_busy else seen["state"]["limit"]["stage"])
 
 
-CASES: tuple[Case, ...] = (drain, ramp, direct, stream, size, page, share, race, suite, tune)
+CASES: tuple[Case, ...] = (drain, ramp, direct, stream, shapes, faults, size, page, share, race, suite, tune)
 
 
 def main() -> int:

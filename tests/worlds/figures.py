@@ -26,7 +26,7 @@ class Node:
 def shard_stats(index: Index, now_s: float) -> dict[str, Any]:
     """The counters of an index, each by the path under which Elasticsearch has it."""
     index.settle(now_s)
-    served, current = index.served(now_s), index.merges(now_s)
+    (documents, busy_s), current = index.counted(now_s), index.merges(now_s)
     active, _ = index.active(now_s)
     share = index.capacity.pace.stored_share
     return {
@@ -38,8 +38,8 @@ def shard_stats(index: Index, now_s: float) -> dict[str, Any]:
             "reserved_in_bytes": 0,
         },
         "indexing": {
-            "index_total": served,
-            "index_time_in_millis": int(1000 * index.busy_s(now_s)),
+            "index_total": documents,
+            "index_time_in_millis": int(1000 * busy_s),
             "index_current": active,
             "index_failed": index.failed,
             "index_failed_due_to_version_conflict": index.failed,

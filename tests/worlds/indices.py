@@ -67,6 +67,7 @@ class Index:
         settings: Flat, as text.
         documents: By id, in the order in which they were created.
         searchable: How many of them a search sees.
+        forgotten: Documents and time that its counters have lost.
         owes: Whether the CPU that its documents cost has not been used yet.
     """
 
@@ -79,6 +80,7 @@ class Index:
     documents: dict[str, Stored] = field(default_factory=dict)
     searchable: int = 0
     owes: bool = False
+    forgotten: tuple[int, float] | None = None
     source_bytes: int = 0
     seq_no: int = 0
     failed: int = 0
@@ -148,7 +150,13 @@ class Index:
         return self._store(action, document, version, (offset, len(source)))
 
     def _store(self, action: str, document: str, version: int, place: tuple[int, int]) -> Outcome:
-        before = self.documents.get(document)
+        before, pace = self.documents.get(document), self.capacity.pace
+        if pace.alter_every and self.seq_no % pace.alter_every == pace.alter_every - 1:
+            altered = self.source(Stored(version, 0, *place)).replace(b'":"', b'":"~', 1)
+            place = self.keep(altered), len(altered)
+        if pace.lose_every and self.seq_no % pace.lose_every == pace.lose_every - 1 and not before:
+            self.seq_no += 1
+            return Outcome(action, document, 201, "created", version, self.seq_no - 1)
         stored = Stored(version, self.seq_no, *place)
         self.documents[document] = stored
         self.source_bytes += stored.length - (before.length if before else 0)
@@ -228,12 +236,20 @@ class Index:
         return max(0, len(self.documents) - sum(each.created for each in self._under_way if each.ended_s > now_s))
 
     def served(self, now_s: float) -> int:
-        """Documents that are indexed, as `index_total` counts them."""
+        """Documents that are indexed."""
         return self._done + int(sum(service.served(now_s) for service in self._under_way))
 
     def busy_s(self, now_s: float) -> float:
         """Time that workers spent on it."""
         return self._done_busy_s + sum(service.busy_s(service.started_s, now_s) for service in self._under_way)
+
+    def counted(self, now_s: float) -> tuple[int, float]:
+        """Documents and time as `_stats` counts them: since its counters last began."""
+        after_s, began_s = self.capacity.pace.forget_after_s, self.capacity.began_s
+        if after_s and began_s is not None and now_s > began_s + after_s and self.forgotten is None:
+            self.forgotten = self.served(now_s), self.busy_s(now_s)
+        documents, busy_s = self.forgotten or (0, 0.0)
+        return self.served(now_s) - documents, self.busy_s(now_s) - busy_s
 
     def active(self, now_s: float) -> tuple[int, int]:
         """Requests that are being served, and those that wait."""

@@ -22,7 +22,7 @@ NOISE_STEPS = 50
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast an index takes documents.
+    """How fast an index takes documents, and what goes wrong with them.
 
     Attributes:
         docs_per_s: The rate that is reached once the ramp is over, outside of bursts.
@@ -38,6 +38,9 @@ class Pace:
         run_noise: Likewise from one index to the next.
         cpu_us: CPU that one document costs.
         stored_share: Bytes on disk for one byte of source.
+        lose_every: Of so many new documents one is acknowledged and not kept; 0 for none.
+        alter_every: Of so many new documents one is kept with another text in it.
+        forget_after_s: When the counters begin again from 0, as after the restart of a node; 0 for never.
     """
 
     docs_per_s: float = 20_000.0
@@ -53,6 +56,9 @@ class Pace:
     run_noise: float = 0.0
     cpu_us: float = 50.0
     stored_share: float = 0.5
+    lose_every: int = 0
+    alter_every: int = 0
+    forget_after_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what would serve nothing.

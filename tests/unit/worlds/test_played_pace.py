@@ -106,3 +106,18 @@ def test_a_rule_without_an_effect_is_refused(text: str) -> None:
     """And one whose effect is no field of a pace."""
     with pytest.raises(argparse.ArgumentTypeError):
         Rule.parse(text)
+
+
+def test_faults_are_those_told() -> None:
+    """Of ten documents one is lost, of four one altered; counters begin again from 0."""
+    pace = replace(PACE, lose_every=10, alter_every=4, forget_after_s=1.0)
+    capacity = Capacity(pace, "1")
+    index = Index("i", "u", {}, {}, capacity, START_S)
+    body = b'{"a":"b"}'
+    for number in range(20):
+        assert index.write("index", {"_id": str(number)}, body, index.keep(body)).status == 201
+    kept = [index.source(stored) for stored in index.documents.values()]
+    assert (len(kept), kept.count(b'{"a":"~b"}')) == (18, 4)
+    index.add(Workers().take(capacity, 20_000, START_S, indexed=20_000, created=18))
+    counted = [index.counted(START_S + age_s)[0] for age_s in (0.9, 1.1, 2.1)]
+    assert counted == pytest.approx([3_150, 0, 3_500], abs=1)
