@@ -173,7 +173,9 @@ class SourceRules:
     def of(cls, settings: Mapping[str, object], mapping: Mapping[str, Any]) -> "SourceRules":
         """Those of an index with these settings, the defaults included, and this mapping."""
         source, mode = mapping.get("_source", {}), str(settings.get("index.mode", "standard")).lower()
-        if not is_enabled(source) or source.get("includes") or source.get("excludes"):
+        # OpenSearch rebuilds a derived source by rules of its own.
+        is_derived = str(settings.get("index.derived_source.enabled", False)).lower() == "true"
+        if is_derived or not is_enabled(source) or source.get("includes") or source.get("excludes"):
             return cls("none")
         default = "synthetic" if mode in REBUILDING_MODES else "stored"
         of_mapping = source.get("mode", "stored")

@@ -24,6 +24,7 @@ from lab.run.verify.accounting import (
     altered,
     compare,
     compare_contents,
+    counted,
     dead_letter_reasons,
     delivery_problems,
     distinct_letters,
@@ -80,11 +81,21 @@ class VerificationTarget:
         )
 
     def topic_problems(self, kafka: KafkaTopics, on_progress: Callable[[int, str], None]) -> tuple[str, ...]:
-        """How its one topic differs from its dataset, in at most one sentence."""
+        """How its one topic differs from its dataset, in at most one sentence.
+
+        Documents that are gone from it, as by retention, are a problem only where ids are made of their offsets: which
+        document such an id stands for is then not known.
+        """
         topic = self.names.topic
         if topic not in self.compared_topics:
             self.compared_topics[topic] = compare_topic(kafka, topic, self.dataset, on_progress)
-        problem = self.compared_topics[topic].problem
+        found = self.compared_topics[topic]
+        gone = found.lacking - max(0, self.dataset.documents - sum(kafka.end_offsets(topic).values()))
+        problem = found.problem
+        if problem is None and gone > 0 and not (self.key_is_id or self.ids_are_generated):
+            problem = (
+                f"{counted(gone, 'is', 'are')} gone from the topic, so that their ids, made of offsets, tell nothing"
+            )
         return (problem,) if problem else ()
 
 

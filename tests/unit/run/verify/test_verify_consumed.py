@@ -12,7 +12,7 @@ from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify_consumed
 from producers.delivery import Failure
 from producers.registry import make_dataset
-from tests.unit.run.verify.topics import Message
+from tests.unit.run.verify.worlds import Message
 
 RECORDS = 1009
 

@@ -198,6 +198,7 @@ def test_a_field_that_no_rule_is_known_for_is_not_compared_and_told(field: dict[
         (COLUMNAR, {}, "rebuilt"),
         ({"index.mode": "columnar", "index.mapping.source.mode": "COLUMNAR_STORED"}, {}, "rebuilt"),
         ({}, {"_source": {"enabled": False}}, "none"),
+        ({"index.derived_source.enabled": "true"}, {}, "none"),
         ({}, {"_source": {"excludes": ["vector"]}}, "none"),
     ],
 )
