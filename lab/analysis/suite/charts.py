@@ -30,7 +30,7 @@ AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
 def crossing_chart(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> Chart:
-    """The comparisons of a factor along an axis, with their intervals, and the line that tells where 1 is passed."""
+    """The comparisons of a factor along an axis, with their intervals."""
     points = [
         {"x": level.at, "y": math.exp(level.mean), "low": math.exp(level.best), "high": math.exp(level.worst)}
         for level in levels(findings, wanted, figures)

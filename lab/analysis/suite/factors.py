@@ -1,12 +1,12 @@
-"""Which factors of a suite are real: one sentence for each."""
+"""What a suite shows of each factor: a line for each."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.answer import TOO_FEW, Findings
-from lab.analysis.suite.comparisons import Pair, is_detected, verdict_of
-from lab.analysis.suite.crossings import crossing_sentence, pairs_of, turned
+from lab.analysis.suite.answer import Findings
+from lab.analysis.suite.comparisons import Pair
+from lab.analysis.suite.crossings import crossing_sentence, pairs_of
 from lab.analysis.suite.names import lower_first, metric_label
 from lab.records.suite import Effect, MetricKey, VariantMetric
 
@@ -16,12 +16,18 @@ PAGE_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What a setting can act through: where no run of either variant reached `least`, it had nothing to act on."""
+    """What a setting acts through among others.
+
+    Attributes:
+        least: What no run of either variant reached, if `otherwise` is told.
+        unknown_if_off: Whether what a variant is compared with may lack the metric, being switched off.
+    """
 
     settings: tuple[str, ...]
     metric: MetricKey
     least: float
     otherwise: str
+    unknown_if_off: bool = False
 
 
 PATHS = (
@@ -29,19 +35,20 @@ PATHS = (
         BOUNDS,
         MetricKey(name="query_read_bytes", scope="elasticsearch"),
         PAGE_BYTES,
-        "queries read less than a page (4 KiB) each from the disk",
+        "queries read less than a page (4 KiB) each from the disk, on average",
     ),
     Path(
         ("queries.request_cache",),
         MetricKey(name="request_cache_hit_share", scope="run"),
         0.01,
         "fewer than 1 in 100 answers came from the request cache",
+        unknown_if_off=True,
     ),
 )
 
 
 def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tuple[str, ...]:
-    """Where a level of a factor begins to win, if the suite looks for it, then what it says of each factor."""
+    """At which places a level of a factor wins, if the suite looks for it, then the verdicts of each factor."""
     factors = dict.fromkeys(variant.factor for variant in findings.plan.variants if variant.factor)
     return (
         *(crossing_sentence(findings, wanted, figures) for wanted in findings.plan.crossings),
@@ -50,7 +57,7 @@ def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tu
 
 
 def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> str | None:
-    """Why what a comparison turns had nothing to act on; `None` where it had, or where that is not known."""
+    """How little there was of what a comparison turns; `None` where there was more, or where that is not known."""
     ours, theirs = map(findings.plan.variant, pair)
     settings = {override.partition("=")[0] for override in set(ours.overrides) ^ set(theirs.overrides)}
     if ours.profile != theirs.profile or not settings:
@@ -62,41 +69,28 @@ def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> st
             if figure.variant in pair and (figure.name, figure.scope) == (path.metric.name, path.metric.scope)
         }
         known = [value for value in highest.values() if value is not None]
-        # A cache that is switched off has no share of hits; what the variant itself did must be known.
-        if settings <= set(path.settings) and highest.get(pair[0]) is not None and max(known) < path.least:
+        are_known = len(known) == len(pair) or (path.unknown_if_off and highest.get(pair[0]) is not None)
+        if settings <= set(path.settings) and are_known and max(known) < path.least:
             return path.otherwise
     return None
 
 
 def _factor(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -> str:
+    """Its comparisons by verdict, as counts: what they say of other levels than these is not known."""
     pairs = pairs_of(findings, factor)
-    effects = {pair: effect for pair in pairs if (effect := findings.on(pair, findings.metric)) is not None}
-    clauses = "; ".join(_clause(findings, pair, effect) for pair, effect in effects.items())
+    effects = [effect for pair in pairs if (effect := findings.on(pair, findings.metric)) is not None]
+    parts = [part for metric in _parts(findings) for pair in pairs if (part := findings.on(pair, metric)) is not None]
     label = lower_first(metric_label(findings.metric))
-    ending = f" ({label}): {clauses}{_published(findings, factor)}" if clauses else ""
-    measured = {pair: effect for pair, effect in effects.items() if effect.verdict != TOO_FEW}
-    why = {idle(findings, pair, figures) for pair in measured}
+    by_question = f"; by question {_verdicts(parts)}" if parts else ""
+    why = {idle(findings, pair, figures) for pair in pairs}
     reason = why.pop() if len(why) == 1 else None
-    could = not reason or any(map(is_detected, measured.values()))
-    words = _difference(list(measured.values())) if could else f"could not act here, since {reason}"
-    return f"{factor[:1].upper()}{factor[1:]} {words}{ending}."
+    beside = f"; {reason}" if reason else ""
+    return f"{factor[:1].upper()}{factor[1:]} ({label}): {_verdicts(effects) or 'not measured'}{by_question}{beside}."
 
 
-def _difference(measured: Sequence[Effect]) -> str:
-    if not measured:
-        return "was not measured"
-    detected = [effect for effect in measured if is_detected(effect)]
-    if detected:
-        return "makes a difference"
-    same = all(effect.verdict == "same within 5 %" for effect in measured)
-    return "makes no difference of more than 5 %" if same else "is undecided"
-
-
-def _clause(findings: Findings, pair: Pair, effect: Effect) -> str:
-    parts = Counter(part.verdict for metric in _parts(findings) if (part := findings.on(pair, metric)) is not None)
-    of_parts = ", ".join(f"{times} {verdict}" for verdict, times in parts.most_common())
-    beside = f", by question {of_parts}" if parts else ""
-    return f"{findings.named(pair[0])} against {findings.named(pair[1])} {verdict_of(effect)}{beside}"
+def _verdicts(effects: Iterable[Effect]) -> str:
+    """`2 slower, 1 undecided`."""
+    return ", ".join(f"{times} {verdict}" for verdict, times in Counter(e.verdict for e in effects).most_common())
 
 
 def _parts(findings: Findings) -> Iterator[MetricKey]:
@@ -104,12 +98,3 @@ def _parts(findings: Findings) -> Iterator[MetricKey]:
     for metric in findings.plan.metrics:
         if metric.name == findings.metric.name and metric != findings.metric:
             yield metric
-
-
-def _published(findings: Findings, factor: str) -> str:
-    """How the source's figures of this metric stand to ours, those of its scopes included."""
-    variants = turned(findings, factor)
-    steps = [s for s in findings.published if s.variant in variants and s.metric == findings.metric.name]
-    words = Counter(f"{step.agreement}{' (confounded)' if step.confounded else ''}" for step in steps)
-    counts = [f"{times} {agreement}" for agreement, times in words.most_common()]
-    return f"; published ratios: {', '.join(counts)}" if counts else ""

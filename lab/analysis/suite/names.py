@@ -27,15 +27,14 @@ SUITE_TERMS = {
     " start would differ, unless there were several, of which each is then one value. With `--duets` a block is one"
     " comparison, whose two runs go at the same time.",
     "CPU per document": "What a document costs: CPU time of all Elasticsearch nodes from the start of the load to the"
-    " end of the merges that it has left. It scatters far less than the rate.",
-    "indexing rate": "What was reached. On full cores it is the inverse of CPU per document; where it is not, something"
-    " else was the limit. On full cores, indexing latency follows from the rate: threads at work ÷ rate.",
+    " end of the merges that it has left.",
+    "indexing rate": "Documents that primary shards indexed per second, whatever limited them.",
     "ratio": "A variant's value divided by that of what it is compared with, in the same block; over all blocks their"
     " geometric mean. A control that ran twice in a block counts with the geometric mean of both runs.",
     "verdict": "What the interval says. `faster`, `slower`, `higher` or `lower`: it excludes no change."
     " `same within 5 %`: it includes no change and lies between 1/1.05 and 1.05. `undecided`: neither.",
-    "interval": "Where the true ratio lies, as a change in percent: at 95 % for a single comparison (A/A), wider where"
-    " a suite compares a metric several times (Holm's procedure). Metrics are not corrected for each other.",
+    "interval": "Holds the true ratio in 95 of 100 suites, as a change in percent, for a single comparison (A/A); wider"
+    " where a suite compares a metric several times (Holm's procedure). Metrics are not corrected for each other.",
     "smallest detectable": "The smallest difference that this many repeats detect with 80 % power, Holm's procedure"
     " included; in brackets how uncertain that is, since a few blocks estimate their own spread poorly.",
     **{term: TERMS[term] for term in ("document", "entity", "primary shard", "measured window", "verified")},

@@ -5,9 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
-from lab.analysis.suite.answer import shows
 from lab.analysis.suite.comparisons import is_detected
-from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import (
     SUITE_TERMS,
@@ -50,7 +48,6 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
 
     plan, folder = result.plan, suite.path
     differences, compared = sections.difference_counts(result, plan.metrics[0])
-    others = ((metric, *sections.difference_counts(result, metric)) for metric in primary_metrics(plan)[1:])
     began = datetime.fromtimestamp(plan.started_s, UTC)
     page = partial(
         PAGES.get_template("suite/suite.html").render,
@@ -62,10 +59,6 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         result=result,
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
         differences=differences,
-        others=[
-            f"{metric_label(metric)}: {shows(differing, of)} difference." for metric, differing, of in others if of
-        ],
-        second=result.answer.partition(". ")[2],
         compared=compared,
         metric=metric_label(plan.metrics[0]),
         remarks=sections.what_counting_makes(suite, result),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons, is_settled
-from lab.analysis.suite.answer import AT_ONCE, Findings, answer, conclusions
+from lab.analysis.suite.answer import AT_ONCE, Findings, answer
 from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
@@ -63,7 +63,6 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         headline=AT_ONCE if plan.duets else "",
         answer=answer(findings),
         factors=factor_sentences(findings, by_variant),
-        conclusions=conclusions(findings),
         warnings=warnings(suite, pairs, compared),
         environment=of_control_first[0].result.environment if of_control_first else None,
     )

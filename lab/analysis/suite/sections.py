@@ -185,7 +185,7 @@ def limits_in_short(result: SuiteResult) -> str:
         stages.update(limit.limits)
     runs, unknown = stages.total(), stages.pop(NO_LIMIT, 0)
     if not stages:
-        return f"Not identified in any of {runs} runs: no stage was saturated, or there were too few samples."
+        return f"Not identified in any of {runs} runs."
     named = [f"{_stage_text(result, stage)} in {times}" for stage, times in stages.most_common()]
     named[0] += f" of {runs} runs"
     return ", ".join(named) + (f"; not known in {unknown}." if unknown else ".")

@@ -103,7 +103,7 @@ def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]
 
 
 def suite_markdown(result: SuiteResult) -> str:
-    """Answer, tables, conclusions, warnings, what limited the variants, and how to run it again."""
+    """Answer, tables, warnings, what limited the variants, and how to run it again."""
     plan = result.plan
     lines = [f"# {plain_line(suite_title(plan, result.figures))}", "", plain_line(plan.question), ""]
     lines += [*([plain_line(result.headline), ""] if result.headline else []), f"**{plain_line(result.answer)}**", ""]
@@ -115,7 +115,6 @@ def suite_markdown(result: SuiteResult) -> str:
     for metric in plan.metrics:
         if family_of(plan.metrics, metric) is None:
             lines += [f"## {metric_label(metric)}", "", *markdown_table(*head_and_cells(rows(result, metric))), ""]
-    lines += ["## Comparisons", "", *(f"- {plain_line(text)}" for text in result.conclusions), ""]
     if result.warnings:
         lines += ["## Warnings", "", *_warnings(result), ""]
     lines += ["## What limited each variant", "", *_limits(result), ""]

@@ -48,18 +48,19 @@ def _driver_limited(suite: SuiteRecords, pairs: Sequence[Pair]) -> Iterator[RunW
     if not driven:
         return
     plan = suite.plan
+    first = next(each for each in driven[0].result.warnings if each.kind == WarningKind.DRIVER_LIMITED)
     times = Counter(run.run.variant for run in driven)
     mostly = {name for name in times if 2 * times[name] > len(suite.of_variant(name))}
     both = [f"{short_name(plan, pair[0])} against {short_name(plan, pair[1])}" for pair in pairs if mostly >= set(pair)]
     also = f", and in most runs of both variants of: {_named(both)}" if both else ""
     yield RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
-        seen=f"{_in_runs(suite, driven)} the load driver was the limit (producer, sink, or a machine that these"
-        f" saturate){also}",
+        seen=f"{_in_runs(suite, driven)} a stage of the load driver had no slack left{also}; the first of them:"
+        f" {first.seen}",
         likely_cause="the load driver lacks tasks, connections or cores; both variants then run at its rate,"
         " whatever they compare",
-        remedy="there, `same` and `undecided` say nothing of Elasticsearch: give the driver more tasks, requests in"
-        " flight or cores, or run it on another machine",
+        remedy="there, read no rate and no `same` of a rate as Elasticsearch's own: give the driver more tasks,"
+        " requests in flight or cores, or run it on another machine",
     )
 
 

@@ -1,10 +1,12 @@
 """What a suite is asked by first: what a document costs and what rate was reached, or what a query takes."""
 
-from lab.analysis.suite.answer import Findings
+from dataclasses import replace
+
+from lab.analysis.suite.answer import Findings, answer
 from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, primary_metrics
 from lab.records.suite import Effect, MetricKey, SuitePlan, Variant
-from tests.unit.analysis.suite.made_effects import Interval
+from tests.unit.analysis.suite.made_effects import Interval, an_effect
 
 AGAIN = "control (again)"
 SAME: Interval = (0.98, 1.0, 1.02)
@@ -37,3 +39,39 @@ def test_other_questions_have_a_single_primary_metric() -> None:
     asked = [(latency, PER_DOCUMENT), (PER_DOCUMENT, latency, CPU_PER_DOCUMENT)]
     primary = [primary_metrics(findings(metrics=metrics).plan) for metrics in asked]
     assert primary == [(latency,), (PER_DOCUMENT, CPU_PER_DOCUMENT)]
+
+
+def test_a_difference_is_told_though_the_first_metric_was_not_measured() -> None:
+    """CPU of servers elsewhere: it was said that nothing could be compared, beside a rate that differs."""
+    told = answer(findings(an_effect("static", PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")))
+
+    assert told.startswith(
+        "At 5 repeats, the one comparison shows a difference in indexing rate: `static` faster by 20"
+    )
+
+
+def test_the_check_of_the_method_is_told_of_each_metric() -> None:
+    """A control that is the same in cost and differs from itself in rate was called the same."""
+    cost = an_effect(AGAIN, CPU_PER_DOCUMENT, SAME, "same within 5 %")
+    rate = an_effect(AGAIN, PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")
+
+    assert (
+        "But the control shows a difference from itself (A/A: same within 5 % (-2.0 % to +2.0 %) in CPU per million"
+        " documents (elasticsearch) and faster by 20 % (+10 % to +30 %) in indexing rate)"
+    ) in answer(findings(cost, rate))
+
+
+def test_comparisons_of_too_few_runs_are_told_beside_the_others() -> None:
+    """Of two, one with two blocks: it was said that the one comparison shows no difference."""
+    found = findings(
+        an_effect("static", PER_DOCUMENT, SAME, "same within 5 %"),
+        an_effect("flat", PER_DOCUMENT, (1.1, 1.2, 1.3), "too few runs", ratios=(1.1, 1.3)),
+        metrics=(PER_DOCUMENT,),
+    )
+    flat = Variant(name="flat", profile="p", fingerprint="flat", against="control")
+    plan = found.plan.model_copy(update={"variants": (*found.plan.variants, flat)})
+    told = answer(replace(found, plan=plan, pairs=planned_pairs(plan)))
+
+    assert told.startswith(
+        "None of 2 comparisons shows a difference in indexing rate (5 repeats): 1 same within 5 % and 1 too few runs."
+    )
