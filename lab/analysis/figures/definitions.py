@@ -143,7 +143,7 @@ flush_count | flushes | Flushes
 flush_time_ms | ms | Flush time
     Time of flushes over the run.
 indexing_throttle_time_ms | ms | Indexing throttled
-    Time that indexing was throttled because merges could not keep up.
+    Time that indexing was throttled, that of all shards added up.
 index_failed_docs | docs | Indexing failed
     Index operations that Elasticsearch rejected.
 segments_count | segments | Segments

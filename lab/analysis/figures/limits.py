@@ -1,6 +1,6 @@
 """Which stage of the pipeline had no slack left, and what shows it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from lab.analysis.figures.rates import answered, answered_s, indexing_rate_docs_
 from lab.analysis.text import count, number
 from lab.records.result import Limit
 from lab.records.run import Run
-from lab.records.samples import Sample
+from lab.records.samples import NodeCounters, Sample
 
 SATURATED_PERCENT = 95.0
 MOST = 2 / 3
@@ -23,6 +23,7 @@ BACKLOG_S = 2.0
 WAITING_PERCENT = 20.0
 BUSY_BROKER_CORES = 0.9
 QUERY_SENDER = "queries"
+UNKNOWN_PROCESSES = "unknown processes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,14 @@ class Evidence:
         lag_records: Mean lag.
         cores: Mean cores busy, by process.
         machine_cpu_percent: Busy share of the cores that the run could use, where the servers ran on this machine.
-        other_cores: Mean cores that programs kept busy which have nothing to do with the run.
+        other_cores: Mean cores that others than the run's processes kept busy.
+        others: What is known of those: that they are other programs, or only that no process of the run is known to be.
         stolen_cores: Mean cores that the hypervisor took.
         write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1.
+        write_queue: Mean number of requests that waited for one, over all nodes.
         bulks_in_flight: Mean number of bulk requests under way.
         bulks_allowed: How many the connector may have under way, over its tasks.
-        throttled: Share of the window in which indexing was held back for merges.
+        throttled: Times in which indexing was held back, of all primary shards, over the length of the window.
         iowait_percent: Share of these cores that were idle because a program waited for a disk.
         disk_write_mb_per_s: What the processes of the run wrote together, as far as it is known.
     """
@@ -49,6 +52,7 @@ class Evidence:
     machine_cpu_percent: float | None
     cores: dict[str, float]
     other_cores: float
+    others: str
     stolen_cores: float
     write_threads_busy: float | None
     write_queue: float | None
@@ -64,10 +68,15 @@ class Evidence:
 
     @property
     def lag_is_small(self) -> bool:
-        """Whether the topic held less than two seconds of work: the sink waited for documents, not they for it."""
+        """Whether the topic held less than two seconds of work, on average."""
         if self.lag_records is None or not self.rate_docs_per_s:
             return False
         return self.lag_records < BACKLOG_S * self.rate_docs_per_s
+
+    @property
+    def records_waited(self) -> bool:
+        """Whether it held more than that; where the lag is not known, nothing is known to have waited."""
+        return bool(self.lag_records) and not self.lag_is_small
 
 
 def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
@@ -84,9 +93,10 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         machine_cpu_percent=mean(sample.machine_cpu_percent for sample in here),
         cores=cores,
         other_cores=_other_cores(run, here, sum(cores.values())),
+        others="other programs" if other_cpu_percent(here) is not None else UNKNOWN_PROCESSES,
         stolen_cores=(machine_steal_percent(here) or 0.0) / 100 * run.environment.cpu_cores,
         write_threads_busy=active / threads if threads else None,
-        write_queue=mean(node.write_queue for node in nodes),
+        write_queue=waiting_mean(window, lambda node: node.write_queue),
         bulks_in_flight=mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
         bulks_allowed=_bulks_allowed(run),
         throttled=_throttled(window),
@@ -156,8 +166,7 @@ def _requested_rate(run: Run, stages: Evidence) -> Limit | None:
     lag = "" if run.direct else f", with a lag of {count(stages.lag_records)} records"
     return Limit(
         stage="requested rate",
-        evidence=f"{number(requested)} documents/s were requested and {number(stages.rate_docs_per_s)}/s indexed"
-        f"{lag}: every stage kept up, so the limit is higher.",
+        evidence=f"{number(requested)} documents/s were requested and {number(stages.rate_docs_per_s)}/s indexed{lag}.",
     )
 
 
@@ -166,20 +175,23 @@ def _merge_throttling(stages: Evidence) -> Limit | None:
         return None
     return Limit(
         stage="merge throttling",
-        evidence=f"Elasticsearch held indexing back for {number(100 * stages.throttled)} % of the measured window,"
-        " because its merges could not keep up.",
+        evidence="the times in which indexing was held back, shard by shard, add up to"
+        f" {number(100 * stages.throttled)} % of the measured window.",
     )
 
 
 def _producer(run: Run, stages: Evidence) -> Limit | None:
     if run.delivery is None or run.load != "stream" or not stages.lag_is_small:
         return None
+    has_schedule = requested_rate_docs_per_s(run) is not None or run.document_ramp is not None
+    if has_schedule and not is_delivered_late(run):
+        return None
     late = run.delivery.late_documents
-    how_late = f" and {count(late)} documents were sent more than 100 ms late" if late else ""
+    how_late = f", and {count(late)} documents were sent more than 100 ms late" if late else ""
     return Limit(
         stage="producer",
-        evidence=f"the lag stayed at {count(stages.lag_records)} records, less than {number(BACKLOG_S)} s of work"
-        f"{how_late}: the sink waited for documents.",
+        evidence=f"the lag was {count(stages.lag_records)} records on average, less than {number(BACKLOG_S)} s of work"
+        f"{how_late}.",
     )
 
 
@@ -190,7 +202,7 @@ def machine(run: Run, stages: Evidence) -> Limit | None:
         return None
     cores = run.environment.cpu_cores
     elasticsearch = stages.cores_of("elasticsearch")
-    others = (("other programs", stages.other_cores), ("the hypervisor", stages.stolen_cores))
+    others = ((stages.others, stages.other_cores), ("the hypervisor", stages.stolen_cores))
     takers = sorted([*stages.cores.items(), *others], key=lambda taker: -taker[1])
     shares = ", ".join(f"{name} {cores:.2f}" for name, cores in takers if cores >= 0.005)
     if elasticsearch >= MOST * busy / 100 * cores and not stages.lag_is_small:
@@ -211,7 +223,7 @@ def _disk(stages: Evidence) -> Limit | None:
     if busy is None or waiting is None or waiting < WAITING_PERCENT or busy + waiting < SATURATED_PERCENT:
         return None
     written = stages.disk_write_mb_per_s
-    wrote = "" if written is None else f", to which the run wrote {number(written)} MB/s"
+    wrote = "" if written is None else f", while the run wrote {number(written)} MB/s"
     return Limit(
         stage="disk",
         evidence=f"the machine was {number(busy)} % busy and {number(waiting)} % of it waited for a disk{wrote}.",
@@ -221,7 +233,7 @@ def _disk(stages: Evidence) -> Limit | None:
 def _broker(run: Run, stages: Evidence) -> Limit | None:
     """A broker that works all it can while a sink with room for more has too few records to send."""
     flight, cores = stages.bulks_in_flight, stages.cores.get("kafka", 0.0)
-    if run.via != "kafka" or flight is None or not stages.bulks_allowed or stages.lag_is_small:
+    if run.via != "kafka" or flight is None or not stages.bulks_allowed or not stages.records_waited:
         return None
     if cores < BUSY_BROKER_CORES or flight > stages.bulks_allowed / 2:
         return None
@@ -244,7 +256,8 @@ def _write_threads(stages: Evidence) -> Limit | None:
 
 
 def _sink(run: Run, stages: Evidence) -> Limit | None:
-    if stages.write_threads_busy is None or stages.lag_is_small:
+    is_through_kafka = run.direct is None and run.rally is None
+    if stages.write_threads_busy is None or (is_through_kafka and not stages.records_waited):
         return None
     idle = f"only {number(100 * stages.write_threads_busy)} % of Elasticsearch's write threads were at work"
     busy = stages.machine_cpu_percent
@@ -261,6 +274,16 @@ def _sink(run: Run, stages: Evidence) -> Limit | None:
         one = number(stages.bulks_in_flight) == "1" and not allowed
         flight = f", and {number(stages.bulks_in_flight)}{allowed} bulk request{' was' if one else 's were'} under way"
     return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{cores}{flight}.")
+
+
+def waiting_mean(window: Sequence[Sample], waiting: Callable[[NodeCounters], int | None]) -> float | None:
+    """Mean length of the queues of all nodes together; `None` where none is known."""
+    by_sample = (
+        [known for node in sample.elasticsearch.nodes.values() if (known := waiting(node)) is not None]
+        for sample in window
+        if sample.elasticsearch
+    )
+    return mean(sum(queues) for queues in by_sample if queues)
 
 
 def driver_share(stages: Evidence) -> float | None:

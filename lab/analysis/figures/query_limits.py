@@ -11,9 +11,10 @@ from lab.analysis.figures.limits import (
     Evidence,
     evidence,
     machine,
+    waiting_mean,
 )
 from lab.analysis.figures.queries import answers_per_s, measured_s
-from lab.analysis.figures.rates import answered, mean
+from lab.analysis.figures.rates import answered
 from lab.analysis.text import bytes_text, count, number
 from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit
@@ -86,7 +87,7 @@ def _requested_rate(load: QueryLoadResult) -> Limit | None:
     return Limit(
         stage="requested rate",
         evidence=f"{number(load.rate_per_s)} queries/s were due and {number(answers)}/s were answered, with"
-        f" {number(load.clients_busy_mean)} of {load.clients} clients busy: the limit is higher.",
+        f" {number(load.clients_busy_mean)} of {load.clients} clients busy.",
     )
 
 
@@ -108,7 +109,7 @@ def _disk(run: Run, stages: Evidence, window: Sequence[Sample]) -> Limit | None:
         if name.startswith("elasticsearch")
     ]
     known = [each for each in read if each is not None]
-    from_disk = f", from which Elasticsearch read {bytes_text(sum(known), 'bytes/s')}" if known else ""
+    from_disk = f", while Elasticsearch read {bytes_text(sum(known), 'bytes/s')}" if known else ""
     return Limit(
         stage="disk",
         evidence=f"{number(waiting)} % of the machine waited for a disk{from_disk}, and {number(busy)} % was busy.",
@@ -129,7 +130,7 @@ def _search_threads(window: Sequence[Sample]) -> Limit | None:
     return Limit(
         stage="elasticsearch",
         evidence=f"{number(100 * busy)} % of Elasticsearch's search threads were at work, with"
-        f" {number(mean(node.search_queue for node in _nodes(window)))} searches waiting for one.",
+        f" {number(waiting_mean(window, lambda node: node.search_queue))} searches waiting for one.",
     )
 
 

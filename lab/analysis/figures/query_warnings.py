@@ -88,7 +88,7 @@ def query_errors(load: QueryLoadResult) -> RunWarning | None:
     return RunWarning(
         kind=WarningKind.QUERY_ERRORS,
         seen=f"{count(total)} of {count(requests)} queries were not answered ({kinds})",
-        likely_cause="Elasticsearch rejected or failed them; 429 means that its search queue was full",
-        remedy="failed queries are in no percentile, so latencies look better than clients saw them; fix the cause or"
-        " lower the rate, and run again",
+        likely_cause="Elasticsearch rejected or failed them, or gave no answer in time; 429 means that its search queue"
+        " was full",
+        remedy="failed queries are in no percentile; fix the cause or lower the rate, and run again",
     )

@@ -237,7 +237,7 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
         return None
     return RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
-        seen=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}",
+        seen=limit.evidence.rstrip("."),
         likely_cause="the load driver lacks tasks, connections or cores",
         remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
         " cores, or run it on another machine",
@@ -267,7 +267,7 @@ def _taken(run: Run, here: Sequence[Sample]) -> str | None:
     cores, busy = run.environment.cpu_cores, evidence(run, here).other_cores
     if busy < MOST_OTHER_CPU_PERCENT / 100 * cores:
         return None
-    return f"other programs on the machine kept {number(busy)} of its {cores} cores busy {_meanwhile(run)}"
+    return f"processes not known as the run's kept {number(busy)} of the {cores} cores busy {_meanwhile(run)}"
 
 
 def late_producer(run: Run) -> RunWarning | None:

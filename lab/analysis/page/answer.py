@@ -1,7 +1,7 @@
 """What was run and whether it is verified, in two sentences that need no explanation."""
 
 from lab.analysis.figures.load_figures import why_no_window
-from lab.analysis.page.queries import answers_text, clients_text, is_as_expected, questions_text
+from lab.analysis.page.queries import answers_text, clients_text, questions_text
 from lab.analysis.text import bytes_text, count, duration, number
 from lab.records.result import Result
 from lab.records.run import Environment, Run
@@ -52,11 +52,7 @@ def what_came_out(run: Run, result: Result) -> str:
     documents = run.documents
     if result.status == "failed":
         problems = "; ".join(problem.rstrip(".") for problem in run.verification.problems) or "no reason is recorded"
-        # Questions are asked only of an index that holds what was produced.
-        of_load = run.query_load.questions if run.query_load else ()
-        as_expected = all(question.as_expected for question in run.questions) and all(map(is_as_expected, of_load))
-        what = "What is stored is not what was produced" if as_expected else "The index gives wrong answers"
-        return f"{what}, so these figures are void: {problems}."
+        return f"These figures are void: {problems}."
     if run.verification.expect == "consumed":
         return f"The sink committed all {count(documents.delivered)} records, and nothing is in the index."
     if run.load == "query" and run.query_load is not None:

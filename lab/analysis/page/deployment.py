@@ -44,7 +44,7 @@ def headline(deployment: Deployment, result: Result) -> str:
         f"{quantity(len(deployment.indices), 'index', 'indices')} went from {deployment.index_node} to "
         f"{', '.join(deployment.to)} in {duration(deployment.seconds)}: {bytes_text(deployment.total_bytes)} were "
         f"copied at {figure(rate, 'bytes/s')}, {bytes_text(from_index_node)} of them out of the index node, from which "
-        f"at most {quantity(deployment.most_from_index_node, 'recovery', 'recoveries')} ran at once."
+        f"up to {quantity(deployment.most_from_index_node, 'recovery', 'recoveries')} were seen at once."
     )
 
 

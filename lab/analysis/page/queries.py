@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.page.sections import Row
 from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
-from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
+from lab.records.queries import QueryLoadResult, RampStep
 from lab.records.result import Result
 from lab.records.run import Layout, Run, WarningKind
 
@@ -111,7 +111,7 @@ def clients_busy_text(result: Result, load: QueryLoadResult) -> str:
         return f"{busy}, but {number(load.clients_expected)} were to be expected: see the warnings."
     if load.clients_expected is None:
         return f"{busy}; how many are to be expected is not known of such a load."
-    return f"{busy}, and {number(load.clients_expected)} were to be expected: they agree."
+    return f"{busy}, and {number(load.clients_expected)} were to be expected."
 
 
 def lag_text(load: QueryLoadResult) -> str | None:
@@ -260,11 +260,6 @@ def layout_pairs(run: Run, layout: Layout) -> list[tuple[str, str]]:
         ("Codec of stored fields", f"{codecs} segments" if codecs else UNKNOWN),
         ("Layout", layout.fingerprint),
     ]
-
-
-def is_as_expected(question: QueryTimes) -> bool:
-    """Whether there are wrong answers exactly where the profile is there to show some."""
-    return not question.checked or (question.wrong > 0) == question.expected_wrong
 
 
 def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object]:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.page.answer import what_came_out
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import question_verdict
 from lab.analysis.result import analyse
+from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 
 
@@ -52,3 +54,11 @@ def test_a_wrong_answer_is_told_with_its_first_difference() -> None:
     assert question_verdict(wrong.model_copy(update={"expected_wrong": True})) == (
         "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7; the profile expects that."
     )
+
+
+def test_a_run_that_could_not_be_verified_is_not_said_to_have_stored_something_else(tmp_path: Path) -> None:
+    """What it stored is not known; that it is void is."""
+    unread = Verification(verified=False, problems=("the topic could not be read",))
+    made = run(Truth()).model_copy(update={"verification": unread})
+    result = analyse(written(tmp_path, made, samples(Truth()))).result
+    assert what_came_out(made, result) == "These figures are void: the topic could not be read."

@@ -168,7 +168,7 @@ def test_clients_that_disagree_are_told(tmp_path: Path) -> None:
     """Little's law beside the configured number; the warning decides what agrees."""
     law = "clients had a query under way on average (Little's law: sum of service times ÷ duration)"
     agreeing = analysed(tmp_path / "agree", CLOSED)
-    assert clients_busy_text(agreeing.result, load()) == f"2.97 of 3 {law}, and 3 were to be expected: they agree."
+    assert clients_busy_text(agreeing.result, load()) == f"2.97 of 3 {law}, and 3 were to be expected."
     hidden = QueryTruth(busy=1.5)
     disagreeing = analysed(tmp_path / "disagree", hidden)
     assert clients_busy_text(disagreeing.result, load(hidden)) == (

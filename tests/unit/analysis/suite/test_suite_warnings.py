@@ -9,7 +9,7 @@ from tests.unit.analysis.suite.suite_folders import AGAIN, Rung, SuiteTruth, sma
 from tests.unit.analysis.synthetic import Truth
 
 THE_SINKS = (
-    "the sink was the limit: records waited in the topic while only 0 % of Elasticsearch's write threads were at work,"
+    "records waited in the topic while only 0 % of Elasticsearch's write threads were at work,"
     " the machine was 41 % busy, and 5 of 5 allowed bulk requests were under way"
 )
 
