@@ -207,7 +207,8 @@ def widths_text(
 ) -> str:
     """`intervals of ±6.1 % to ±21 % in … after 3 blocks; with 2 more in the time left, expect about ±14 %`.
 
-    Empty while blocks tell nothing.
+    Empty while blocks tell nothing. What is expected is so of the median comparison; one that scatters more stays
+    wider.
 
     Args:
         effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
@@ -220,10 +221,12 @@ def widths_text(
     scattered = [stdev(map(log, effect.ratios)) for effect in of_metric if len(effect.ratios) > 1]
     if not widths:
         return ""
-    blocks = max(len(effect.ratios) for effect in of_metric)
+    counts = sorted(len(effect.ratios) for effect in of_metric if effect.low and effect.high)
+    blocks = "–".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     between = " to ".join(dict.fromkeys(f"±{percent(width)}" for width in (widths[0], widths[-1])))
     now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} {what}s"
     if not to_come:
         return now
-    width = expected_width(median(scattered), blocks + to_come, len(of_metric), beside)
-    return f"{now}; with {to_come} more in the time left, expect about ±{percent(width)}"
+    width = expected_width(median(scattered), round(median(counts)) + to_come, len(of_metric), beside)
+    of_which = " in the median comparison" if len(of_metric) > 1 else ""
+    return f"{now}; with {to_come} more in the time left, expect about ±{percent(width)}{of_which}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.suite.comparisons import is_detected
+from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import (
     SUITE_TERMS,
@@ -47,7 +48,10 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
     from lab.analysis.suite.recall import recall_charts  # noqa: PLC0415
 
     plan, folder = result.plan, suite.path
-    differences, compared = sections.difference_counts(result, plan.metrics[0])
+    # CPU of servers elsewhere is not known: then the rate is what was compared.
+    primary = primary_metrics(plan)
+    metric = next((each for each in primary if sections.difference_counts(result, each)[1]), plan.metrics[0])
+    differences, compared = sections.difference_counts(result, metric)
     began = datetime.fromtimestamp(plan.started_s, UTC)
     page = partial(
         PAGES.get_template("suite/suite.html").render,
@@ -57,10 +61,10 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         plan=plan,
         limit=limit_text(plan),
         result=result,
-        check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
+        check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, metric)),
         differences=differences,
         compared=compared,
-        metric=metric_label(plan.metrics[0]),
+        metric=metric_label(metric),
         remarks=sections.what_counting_makes(suite, result),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),

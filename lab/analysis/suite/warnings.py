@@ -25,7 +25,7 @@ def warnings(suite: SuiteRecords, pairs: Sequence[Pair], effects: Sequence[Effec
 
 
 def _repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[RunWarning]:
-    """The control differs from itself, which only chance or the method can have caused."""
+    """The control shows a difference from itself, which only chance or the method can have caused."""
     differences = [
         f"{verdict_of(effect)} in {lower_first(metric_label(MetricKey(name=effect.metric, scope=effect.scope)))}"
         for effect in effects
@@ -34,7 +34,7 @@ def _repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[
     if differences:
         yield RunWarning(
             kind=WarningKind.REPETITION_DIFFERS,
-            seen=f"the control differs from its own repetition (A/A): {', '.join(differences)}",
+            seen=f"the control shows a difference from its own repetition (A/A): {', '.join(differences)}",
             likely_cause="chance (one metric in twenty), or something changed during the suite: a drift, other"
             " programs, cold servers",
             remedy="distrust differences of that size in this suite; check the drift between blocks, stop other"

@@ -305,6 +305,18 @@ def test_a_suite_under_way_says_how_wide_its_intervals_are(to_come: int | None, 
     assert suite_display.widths_text(effects, CPU, to_come).startswith(told)
 
 
+def test_what_is_expected_of_the_time_left_is_not_promised_of_every_comparison() -> None:
+    """One scatters by a third, and has fewer blocks: it will not be within 2 %."""
+    effects = (
+        an_effect("quiet", CPU, (1 / 1.05, 1.0, 1.05), "undecided", ratios=(0.98, 1.0, 1.02, 1.0, 1.0)),
+        an_effect("still", CPU, (1 / 1.05, 1.0, 1.05), "undecided", ratios=(0.98, 1.0, 1.02, 1.0, 1.0)),
+        an_effect("wild", CPU, (1 / 1.4, 1.0, 1.4), "undecided", ratios=(0.7, 1.0, 1.3)),
+    )
+    told = suite_display.widths_text(effects, CPU, 6)
+    assert " after 3–5 blocks; with 6 more " in told
+    assert told.endswith(" in the median comparison")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -22,7 +23,7 @@ from lab.records.suite import NO_LIMIT, MetricKey, SuitePlan, SuiteResult, Suite
 from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.query_truth import QueryTruth, query_run, query_samples
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
-from tests.unit.analysis.synthetic import written
+from tests.unit.analysis.synthetic import Truth, written
 
 ROOT = Path(__file__).parents[4]
 
@@ -126,6 +127,22 @@ def test_green_is_for_what_was_found(tmp_path: Path, rate: float, again: float, 
     html = write_suite_report(made).read_text("utf-8")
     assert f'<div class="{kind}">' in html
     assert verdict in plain(html)
+
+
+def test_the_first_figure_is_of_what_was_measured(tmp_path: Path) -> None:
+    """CPU of servers elsewhere is asked for first and not known: `Nothing compared` stood above a rate that differs."""
+
+    def elsewhere(truth: Truth) -> Truth:
+        return replace(truth, cores=())
+
+    rungs = {
+        "aladin/control": Rung(against=None, change=elsewhere),
+        "aladin/static": Rung(rate=1.25, change=elsewhere),
+    }
+    made = suite_folder(tmp_path, small(rungs=rungs, repeats=5, noise=0.002, metrics=(CPU, RATE)))
+    analyse_suite(made)
+    html = plain(write_suite_report(made).read_text("utf-8"))
+    assert "✓ Differences found Indexing rate 1 of 1 comparison shows a difference" in html
 
 
 def test_every_metric_has_a_panel_and_one_is_shown(html: str) -> None:

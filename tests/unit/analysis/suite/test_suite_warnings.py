@@ -89,7 +89,7 @@ def test_a_control_that_differs_from_itself_is_told_on_top(tmp_path: Path) -> No
     result = analyse_suite(folder)
     assert result.warnings[0].kind == WarningKind.REPETITION_DIFFERS
     assert result.warnings[0].seen.startswith(
-        "the control differs from its own repetition (A/A): faster by 25 % in indexing rate, "
+        "the control shows a difference from its own repetition (A/A): faster by 25 % in indexing rate, "
     )
     assert "But the control shows a difference from itself (A/A: faster by 25 % in indexing rate and" in result.answer
 
