@@ -284,6 +284,21 @@ class Servers(Bench):
         return a_result(seconds=self.starts_s + times * self.takes_s, documents=times * 1009)
 
 
+class OneIsFast(Servers):
+    """Servers that drain in 3 s, and of one variant in a part of that."""
+
+    def __init__(self, faster: float) -> None:
+        super().__init__(takes_s=3.0)
+        self.faster = faster
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:
+        """A run of its size."""
+        result = super().run(variant, folder, warm_up=warm_up, short=short)
+        times, pace = 1 if short else self.times, self.faster if variant.name == "flat" else 1
+        load = Phase(name="load", started_s=0, ended_s=times * self.takes_s / pace)
+        return result.model_copy(update={"phases": (load,)})
+
+
 def sizes_of_drains(tmp_path: Path, bench: Servers) -> list[int | None]:
     """What the loads of a suite with windows of 20 s are multiplied by, one after the other."""
     plan = a_plan(names=NAMES).model_copy(update={"window_s": 20.0})
@@ -320,16 +335,25 @@ def test_drains_are_lengthened_again_where_the_first_long_one_is_over_too_soon(t
 @pytest.mark.parametrize(("faster", "sizes"), [(1.5, [8]), (4.0, [8, 14])])
 def test_drains_are_lengthened_for_the_fastest_variant(tmp_path: Path, faster: float, sizes: list[int]) -> None:
     """A drain of 6 s has less than the five seconds that are measured after the warm-up; one of 16 s has them."""
+    assert sizes_of_drains(tmp_path, OneIsFast(faster)) == sizes
 
-    class OneIsFast(Servers):
-        def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:
-            result = super().run(variant, folder, warm_up=warm_up, short=short)
-            times, pace = 1 if short else self.times, faster if variant.name == "flat" else 1
-            return result.model_copy(
-                update={"phases": (Phase(name="load", started_s=0, ended_s=times * self.takes_s / pace),)}
-            )
 
-    assert sizes_of_drains(tmp_path, OneIsFast(takes_s=3.0)) == sizes
+def test_longer_drains_may_leave_time_for_fewer_blocks(tmp_path: Path) -> None:
+    """As in a stage of a tune, also where the second variant is the one that asks for them: no other block runs."""
+    plan = a_plan(names=NAMES, repeats=3).model_copy(update={"window_s": 20.0, "started": (1, 1, 1)})
+    variants = tuple(variant.model_copy(update={"documents": 1009}) for variant in plan.variants)
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
+    bench = OneIsFast(faster=4.0)
+
+    def resize(wanted: LoadSizes) -> SuitePlan:
+        bench.times, plan = wanted.times or 1, folder.plan()
+        fewer = len(plan.order) - 1
+        blocks = {"repeats": fewer, "order": plan.order[:fewer], "started": plan.started[:fewer]}
+        folder.write_plan(plan.model_copy(update=vars(wanted) | blocks))
+        return folder.plan()
+
+    SuiteExecution(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize).execute()
+    assert (folder.plan().repeats, sorted(bench.counted)) == (1, sorted(NAMES))
 
 
 def test_a_rate_in_documents_is_streamed_as_it_is(tmp_path: Path) -> None:
