@@ -80,9 +80,9 @@ def test_the_slow_stage_has_a_place_in_the_picture() -> None:
 def test_opensearch_is_called_by_its_name() -> None:
     """As in its report."""
     profile = load_profile("quickstart", overrides=["opensearch=3.0.0"])
-    limit = judged(profile, CORES, in_load(Truth(throttled_ms_per_tick=503))).limit
+    limit = judged(profile, CORES, in_load(Truth())).limit
     assert limit is not None
-    assert limit.evidence.startswith("OpenSearch held indexing back")
+    assert limit.evidence.startswith("the machine was 97 % busy and OpenSearch took 1.50 of its 2 cores")
 
 
 def test_the_settings_of_the_connector_are_those_of_template_and_profile() -> None:
