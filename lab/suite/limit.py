@@ -43,12 +43,11 @@ def warm_up_rate(result: Result, *, of_queries: bool = False) -> float | None:
 
 
 def steady_rate(result: Result) -> float | None:
-    """Documents indexed per second of a run's measured window, or read by a sink that stores nothing.
+    """Documents indexed per second between a run's warm-up and its end, or read by a sink that stores nothing.
 
-    So the start of the connector, in which nothing is indexed, and the warm-up are no part of it. `None` where the load
-    was too short for a measured window.
+    So the start of the connector, in which nothing is indexed, is no part of it. `None` where nothing lies between.
     """
-    if result.status != "verified" or result.measured_window is None:
+    if result.status != "verified":
         return None
     indexed = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
     return indexed or value_of(result.metrics, "consumed_rate_docs_per_s") or None
@@ -62,7 +61,7 @@ def measured_limit(
     Drains go on until they no longer rise and the interval is narrow, and was so before the last, or it is late.
 
     Raises:
-        ProfileError: A drain is too short for a measured window.
+        ProfileError: A drain is over within its warm-up.
         StackError: Too few drains were verified.
     """
     rates: list[float] = []
@@ -82,8 +81,8 @@ def _rate_of(result: Result) -> float:
     rate = steady_rate(result)
     if rate is None:
         raise ProfileError(
-            f"the limit: got a drain of {result.documents.produced:,} documents, too short for a measured"
-            " window; give the control more of them, or state the rate in documents per second"
+            f"the limit: got a drain of {result.documents.produced:,} documents, over within its warm-up;"
+            " give the control more of them, or state the rate in documents per second"
         )
     return rate
 

@@ -138,7 +138,9 @@ def recorded_run(
             cpu,
             (begins_s, begins_s + load_s),
         )
-        for at, read, count, cpu in zip(instants, read_s, counted, cpu_s, strict=True)
+        for at, read, count, cpu in zip(
+            instants.tolist(), read_s.tolist(), counted.tolist(), cpu_s.tolist(), strict=True
+        )
     ]
     return RunFolder(Path(), _run(documents, load_s), tuple(seen), None)
 

@@ -1,24 +1,21 @@
 """Servers whose limit is known: each drain is a run's folder, with the start of its connector, a ramp, and noise."""
 
 from collections.abc import Hashable
-from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from lab.analysis.result import analyse
 from lab.analysis.statistics.warm_up import is_warm
 from lab.records.result import Result
-from lab.records.run import Phase, SinkHistograms
-from lab.records.samples import Sample
 from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
-from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
+from tests.unit.analysis.synthetic import written
 from tests.unit.suite.test_suite_execution import Silent, a_plan
+from tests.worlds.recorded import Known, Machine, recorded_run
 
 CONNECTOR_STARTS_S = 1.43
 """From the start of the load to the first document, in recorded runs."""
@@ -27,7 +24,6 @@ RAMP = (0.5, 0.8, 0.95)
 AROUND_S = 9.0
 BASE_DOCUMENTS = 60_000
 NAMES = ("control", "static")
-MADE = run(Truth(ticks=1))
 
 
 class DrainedServers:
@@ -70,32 +66,11 @@ class DrainedServers:
 
     def drain(self, folder: Path, documents: int, rate_docs_per_s: float) -> Result:
         """The run's folder, and what its figures are."""
-        seconds = ceil(documents / rate_docs_per_s) + len(RAMP) + 3
-        shares = np.ones(seconds + 20) + self.draw.normal(0, self.within, seconds + 20)
-        shares[: len(RAMP)] *= RAMP
-        at_s, taken = np.arange(len(shares) + 1), np.concatenate([[0], np.cumsum(shares * rate_docs_per_s)])
-        takes_s = CONNECTOR_STARTS_S + float(np.interp(documents, taken, at_s))
-        truth = Truth(docs_per_tick=1, ticks=ceil(takes_s), warm_up_s=0, fill_s=1, settle_s=1)
-
-        def counted(sample: Sample) -> dict[str, Any]:
-            assert sample.elasticsearch is not None
-            read_s = sample.elasticsearch.read_s or 0.0
-            since_s = read_s - truth.load_starts_s - CONNECTOR_STARTS_S
-            total = min(documents, int(np.interp(since_s, at_s, taken)))
-            shards = sample.elasticsearch.primaries.model_copy(update={"index_total": total})
-            return {"elasticsearch": sample.elasticsearch.model_copy(update={"primaries": shards, "total": shards})}
-
-        load = Phase(name="load", started_s=truth.load_starts_s, ended_s=truth.load_starts_s + takes_s)
-        counts = dict.fromkeys(("produced", "delivered", "indexed"), documents)
-        changes = {
-            "phases": (MADE.phases[0], load, MADE.phases[2]),
-            "documents": MADE.documents.model_copy(update=counts),
-            "sink_histograms": SinkHistograms(record_age=None, bulk_service_time=None),
-            "questions": (),
-        }
-        self.now_s += AROUND_S + takes_s
-        seen = with_samples(samples(truth), counted)
-        return analyse(written(folder, MADE.model_copy(update=changes), seen)).result
+        machine = Machine(start_s=CONNECTOR_STARTS_S, ramp=RAMP, within=self.within, sample_s=1.0)
+        made = recorded_run(Known(rate_per_s=rate_docs_per_s), machine, documents, self.draw)
+        load = next(phase for phase in made.run.phases if phase.name == "load")
+        self.now_s += AROUND_S + load.ended_s - load.started_s
+        return analyse(written(folder, made.run, made.samples)).result
 
 
 def streaming(tmp_path: Path, bench: DrainedServers, rate: str = "70 %", **changes: object) -> SuitePlan:

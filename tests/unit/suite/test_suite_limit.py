@@ -86,8 +86,8 @@ def test_drains_too_short_for_a_measured_window_tell_no_limit(tmp_path: Path) ->
     with pytest.raises(ProfileError) as refusal:
         streaming(tmp_path, OfAFile(40_000.0, between=0.0, within=0.0, seed=1))
     assert str(refusal.value) == (
-        "the limit: got a drain of 60,000 documents, too short for a measured window; give the control more of"
-        " them, or state the rate in documents per second"
+        "the limit: got a drain of 60,000 documents, over within its warm-up; give the control more of them, or state"
+        " the rate in documents per second"
     )
 
 
