@@ -110,7 +110,7 @@ def clients_busy_text(result: Result, load: QueryLoadResult) -> str:
     if any(warning.kind is WarningKind.CLIENTS_DISAGREE for warning in result.warnings):
         return f"{busy}, but {number(load.clients_expected)} were to be expected: see the warnings."
     if load.clients_expected is None:
-        return f"{busy}; how many are to be expected is not known of such a load."
+        return f"{busy}."
     return f"{busy}, and {number(load.clients_expected)} were to be expected."
 
 

@@ -1,7 +1,7 @@
 """What the sections of a suite's report hold; `suite.html` says how they are laid out."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lab.analysis.figures.definitions import BY_NAME
@@ -16,7 +16,7 @@ from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compare
 from lab.analysis.suite.folder import SuiteRecords, last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.result import counted_unlike
-from lab.analysis.suite.rows import HEAD, Row, agreement_text, agreement_word, rows, verdict_kind
+from lab.analysis.suite.rows import HEAD, Row, agreement_text, rows, verdict_kind
 from lab.analysis.suite.strips import axis, strip
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.errors import ProfileError
@@ -56,13 +56,14 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
 
 
 def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
-    """How many comparisons show a difference by a metric, and how many were measured."""
-    measured = [
+    """How many comparisons show a difference by a metric, and of how many; none where all have too few runs."""
+    compared = [
         row.effect
         for row in rows(result, metric)
-        if row.is_planned and not row.is_check and row.effect is not None and row.effect.verdict != TOO_FEW
+        if row.is_planned and not row.is_check and row.effect is not None and row.effect.ratios
     ]
-    return sum(map(is_detected, measured)), len(measured)
+    is_measured = any(effect.verdict != TOO_FEW for effect in compared)
+    return sum(map(is_detected, compared)), len(compared) if is_measured else 0
 
 
 def what_counting_makes(suite: SuiteRecords, result: SuiteResult) -> list[tuple[str, str]]:
@@ -137,7 +138,6 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
         "label": metric_label(metric),
         "title": metric_label(metric),
         "meaning": BY_NAME[metric.name].meaning if metric.name in BY_NAME else "",
-        "agreements": agreements(planned),
         "axis": along,
         "has_published": any(row.published for row in planned),
         "comparisons": [
@@ -155,13 +155,6 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
             "kinds": [row_kind(row) for row in extra],
         },
     }
-
-
-def agreements(planned: Sequence[Row]) -> str:
-    """How many published ratios there are beside ours, and how they agree."""
-    times = Counter(agreement_word(row.published) for row in planned if row.published)
-    by_kind = ", ".join(f"{number} {name}" for name, number in times.most_common())
-    return f"Of {times.total()} published ratios beside ours: {by_kind}." if times else ""
 
 
 def row_kind(row: Row) -> str:

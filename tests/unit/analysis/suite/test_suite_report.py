@@ -16,7 +16,7 @@ from lab.analysis.suite.charts import rate_over_time
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
-from lab.analysis.suite.sections import limit_rows, limits_in_short, shown_metrics
+from lab.analysis.suite.sections import difference_counts, limit_rows, limits_in_short, shown_metrics
 from lab.analysis.suite.tables import suite_table
 from lab.errors import ProfileError
 from lab.records.suite import NO_LIMIT, MetricKey, SuitePlan, SuiteResult, SuiteRun, VariantLimit
@@ -143,6 +143,13 @@ def test_the_first_figure_is_of_what_was_measured(tmp_path: Path) -> None:
     analyse_suite(made)
     html = plain(write_suite_report(made).read_text("utf-8"))
     assert "✓ Differences found Indexing rate 1 of 1 comparison shows a difference" in html
+
+
+def test_a_comparison_of_too_few_runs_counts_among_those_that_show_no_difference(tmp_path: Path) -> None:
+    """One of two, not one of one; where all have too few, nothing was compared."""
+    twice = {(3, "aladin/flat"): ("broken", "broken")}
+    assert difference_counts(analyse_suite(suite_folder(tmp_path / "a", small(failing=twice))), RATE) == (1, 2)
+    assert difference_counts(analyse_suite(suite_folder(tmp_path / "b", small(after=2))), RATE) == (0, 0)
 
 
 def test_every_metric_has_a_panel_and_one_is_shown(html: str) -> None:
