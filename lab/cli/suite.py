@@ -231,7 +231,7 @@ def refuse_unfit(plan: SuitePlan, suite: Suite, servers: Servers) -> None:
         first = f"{plan.metrics[0].name}/{plan.metrics[0].scope}"
         raise ProfileError(
             f"--duets: got {first} as the suite's first metric, expected {CPU_PER_DOCUMENT.name}: rates of two runs"
-            " that share the cores differ less than alone"
+            " that share the cores are of neither alone"
         )
     servers.refuse_duets([variant.profile for variant in suite.variants])
 

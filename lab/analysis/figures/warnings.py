@@ -78,7 +78,7 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
         kind=WarningKind.DID_NOT_KEEP_UP,
         seen=f"did NOT keep up with {number(requested)}/s:"
         f" {number(rate)}/s were indexed" + ("" if lag is None else f", up to {count(lag)} records waited"),
-        likely_cause=f"{stage_text(limit.stage)} was the limit: {limit.evidence.rstrip('.')}"
+        likely_cause=f"{stage_text(limit.stage)} had no slack left: {limit.evidence.rstrip('.')}"
         if limit
         else "a stage had no room left; the samples do not show which",
         remedy="ignore this run's latencies: they grow with its length; lower the rate, or give that stage more"

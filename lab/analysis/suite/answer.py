@@ -50,8 +50,8 @@ class Findings:
 
 
 AT_ONCE = (
-    "Both runs of a pair went at the same time and shared the cores: rates and latencies are those of half a machine,"
-    " and differ less than they would alone. Decide by CPU per document."
+    "Both runs of a pair went at the same time and shared the cores: their rates and latencies may differ less than"
+    " they would alone, or the other way round. Decide by CPU per document."
 )
 
 

@@ -21,7 +21,8 @@ SIGNS: dict[str, str] = {
 SUITE_TERMS = {
     "variant": "A profile with some values changed.",
     "control": "The variant that stands for `nothing changed`.",
-    "A/A": "The control compared with its own repetition. A difference there comes from the method, not a setting.",
+    "A/A": "The control compared with its own repetition. A difference there comes from chance or the method,"
+    " not a setting.",
     "block": "A round that runs every comparison once, as two runs that follow each other, in random order. Blocks of"
     " one start of the servers share it, and one kept index of each layout: no interval includes how much another"
     " start would differ, unless there were several, of which each is then one value. With `--duets` a block is one"

@@ -174,7 +174,7 @@ def test_a_suite_that_rates_decide_does_not_run_in_pairs(
     assert main() == 2
     assert capsys.readouterr().err == (
         "sluice: --duets: got indexing_rate_docs_per_s/primaries as the suite's first metric, expected"
-        " cpu_s_per_million_docs: rates of two runs that share the cores differ less than alone\n"
+        " cpu_s_per_million_docs: rates of two runs that share the cores are of neither alone\n"
     )
 
 

@@ -80,7 +80,7 @@ def test_an_open_loop_that_is_not_answered_as_fast_as_it_asks_did_not_keep_up(tm
     slow = QueryTruth(rate_per_s=31.7, search_active=4)
     assert told(tmp_path / "a", slow)[WarningKind.DID_NOT_KEEP_UP] == (
         "did NOT keep up with 31.7 queries/s: 30/s were answered",
-        "Elasticsearch was the limit: 100 % of Elasticsearch's search threads were at work, with 0 searches"
+        "Elasticsearch had no slack left: 100 % of Elasticsearch's search threads were at work, with 0 searches"
         " waiting for one",
     )
     assert WarningKind.DID_NOT_KEEP_UP not in told(tmp_path / "b", QueryTruth(rate_per_s=31.5))

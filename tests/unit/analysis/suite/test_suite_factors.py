@@ -127,6 +127,33 @@ def test_what_a_factor_had_to_act_on_stands_beside_its_verdicts(
     assert sentence == f"Memory (indexing latency): 1 same within 5 %{told}."
 
 
+@pytest.mark.parametrize(
+    ("shares", "told"),
+    [
+        ((0.002, None), ""),
+        ((None, 0.002), "; fewer than 1 in 100 answers came from the request cache"),
+        ((0.5, 0.002), ""),
+    ],
+)
+def test_a_cache_that_gave_no_answer_is_told_if_the_variant_had_it(
+    shares: tuple[float | None, float | None], told: str
+) -> None:
+    """The control's first: one without the cache has no share, and a variant whose share is unknown tells nothing."""
+    cached = turned("cache", "request cache").model_copy(update={"overrides": ("queries.request_cache=true",)})
+    figures = [
+        VariantMetric(
+            variant=variant, name="request_cache_hit_share", scope="run", unit="", values=(value,), median=value,
+            low=value, high=value,
+        )
+        for variant, value in zip(("control", "cache"), shares, strict=True)
+    ]  # fmt: skip
+    (sentence,) = factor_sentences(
+        findings([cached], [in_time("cache", (0.98, 1.0, 1.02), "same within 5 %")]), figures
+    )
+
+    assert sentence == f"Request cache (indexing latency): 1 same within 5 %{told}."
+
+
 def test_a_difference_is_told_whatever_it_acted_through() -> None:
     """Fewer than a page was read for a query, and yet it took longer."""
     bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})

@@ -75,3 +75,22 @@ def test_comparisons_of_too_few_runs_are_told_beside_the_others() -> None:
     assert told.startswith(
         "None of 2 comparisons shows a difference in indexing rate (5 repeats): 1 same within 5 % and 1 too few runs."
     )
+
+
+def test_a_suite_of_the_control_alone_says_that_nothing_else_was_compared() -> None:
+    """The A/A is no comparison that the suite asks for."""
+    told = answer(findings(an_effect(AGAIN, PER_DOCUMENT, SAME, "same within 5 %")))
+
+    assert told.startswith("Nothing but the control itself was compared, over 5 repeats. The control against itself")
+
+
+def test_a_check_of_too_few_runs_says_nothing_of_the_method() -> None:
+    """Two blocks have an interval, and no verdict."""
+    told = answer(
+        findings(
+            an_effect("static", PER_DOCUMENT, SAME, "same within 5 %"),
+            an_effect(AGAIN, PER_DOCUMENT, (1.1, 1.2, 1.3), "too few runs", ratios=(1.1, 1.3)),
+        )
+    )
+
+    assert told.endswith(" The control against itself (A/A) has too few runs to check the method.")
