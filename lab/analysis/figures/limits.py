@@ -175,7 +175,7 @@ def _merge_throttling(stages: Evidence) -> Limit | None:
         return None
     return Limit(
         stage="merge throttling",
-        evidence="the times in which indexing was held back, shard by shard, add up to"
+        evidence="Elasticsearch held indexing back in times that add up, shard by shard, to"
         f" {number(100 * stages.throttled)} % of the measured window.",
     )
 

@@ -156,7 +156,7 @@ def test_throttled_indexing_is_told_before_all_else_that_looks_like_it() -> None
     found = limit(Truth(throttled_ms_per_tick=250))
     assert found == Limit(
         stage="merge throttling",
-        evidence="the times in which indexing was held back, shard by shard, add up to 25 % of the measured window.",
+        evidence="Elasticsearch held indexing back in times that add up, shard by shard, to 25 % of the measured window.",
     )
 
 
@@ -165,7 +165,7 @@ def test_shards_that_are_throttled_at_the_same_time_are_a_sum() -> None:
     found = limit(Truth(throttled_ms_per_tick=1500))
     assert found is not None
     assert found.evidence == (
-        "the times in which indexing was held back, shard by shard, add up to 150 % of the measured window."
+        "Elasticsearch held indexing back in times that add up, shard by shard, to 150 % of the measured window."
     )
 
 
