@@ -84,4 +84,4 @@ def test_the_slow_place_has_its_reason_beside_it() -> None:
     """The same sentence as the limit."""
     shown = picture(in_the_middle(Truth(throttled_ms_per_tick=503)))
     assert shown["slow"] == "nodes"
-    assert shown["why"].startswith("the times in which indexing was held back")
+    assert shown["why"].startswith("Elasticsearch held indexing back")

@@ -156,7 +156,8 @@ def test_throttled_indexing_is_told_before_all_else_that_looks_like_it() -> None
     found = limit(Truth(throttled_ms_per_tick=250))
     assert found == Limit(
         stage="merge throttling",
-        evidence="Elasticsearch held indexing back in times that add up, shard by shard, to 25 % of the measured window.",
+        evidence="Elasticsearch held indexing back in times that add up, shard by shard, to 25 % of the measured"
+        " window.",
     )
 
 
