@@ -18,7 +18,7 @@ import orjson
 from tests.worlds.http import Request, Response, serve
 
 KEPT_HEADERS = ("content-type", "x-elastic-product")
-INDEX = re.compile(r"sluice-[a-z0-9.-]+")
+INDEX = re.compile(r"sluice-[a-z0-9.-]+(,sluice-[a-z0-9.-]+)*")
 OPAQUE = frozenset({"_source", "mappings", "_meta"})
 """What an answer gives back as it was sent."""
 
@@ -55,6 +55,12 @@ MORE = (
         "GET",
         "/sluice-asked/_stats?level=shards&filter_path=indices.*.shards.*.routing.primary,"
         "indices.*.shards.*.seq_no.max_seq_no",
+        b"",
+    ),
+    (
+        "GET",
+        "/sluice-asked/_stats/indexing?filter_path=_all.*.indexing.index_total,"
+        "indices.*.primaries.indexing.index_time_in_millis",
         b"",
     ),
     ("PUT", "/sluice-asked/_settings", b'{"index.refresh_interval":"5s"}'),

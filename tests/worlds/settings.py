@@ -2,13 +2,15 @@
 
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from tests.worlds.indices import Index
 
-DEFAULTS = {"index.refresh_interval": "1s", "index.store.stats_refresh_interval": "10s", "index.codec": "default"}
+DEFAULTS = orjson.loads(Path(__file__).with_name("defaults.json").read_bytes())
+"""Those of Elasticsearch 8.19.21, as it gives them."""
 
 
 def flat(tree: Mapping[str, Any], prefix: str = "index.", *, keep_none: bool = False) -> dict[str, Any]:
