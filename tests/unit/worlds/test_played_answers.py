@@ -69,7 +69,7 @@ async def played(heard: Mapping[str, Any]) -> Response:
     if "/_mget" in heard["target"] and "sluice-asked" not in heard["target"]:
         ids = list(server.indices["sluice-quickstart"].documents)[:2]
         by_index = [{"_index": "sluice-quickstart", "_id": each} for each in ids]
-        body = orjson.dumps({"docs": by_index} if "docs" in body else {"ids": ids})
+        body = orjson.dumps({"docs": by_index} if "docs" in heard["body"] else {"ids": ids})
     return await say(server, heard["method"], heard["target"], body)
 
 
