@@ -62,19 +62,30 @@ def _sent_s(run: Run, number: int) -> float | None:
 
 
 def _complete_s(samples: Sequence[Sample], index: str) -> float | None:
-    """When an index was first seen with as many documents as at the end, after the last sample in which all were empty.
+    """From the first document of all indices until an index had as many as at the end.
 
-    Up to one sampling interval late, and as much early.
+    Both instants lie between two samples; where, follows from the pace before or after.
     """
     if not go_on(samples):
         return None
     totals = [(read_s(sample), totals_of(sample)) for sample in samples]
-    begin = next((number for number, (_, counted) in enumerate(totals) if any(counted.values())), None)
-    if begin is None or begin == 0:
+    all_of = [(at_s, sum(counted.values())) for at_s, counted in totals]
+    own = [(at_s, counted[index]) for at_s, counted in totals if index in counted]
+    begin = next((place for place, (_, count) in enumerate(all_of) if count), None)
+    full = next((place for place, (_, count) in enumerate(own) if count == own[-1][1]), None) if own else None
+    if begin is None or begin == 0 or not full:
         return None
-    last = totals[-1][1].get(index)
-    full_s = next((at_s for at_s, counted in totals if last and counted.get(index) == last), None)
-    return None if full_s is None else full_s - totals[begin - 1][0]
+    begun_s = _when(0, all_of[begin : begin + 2], all_of[begin - 1][0], all_of[begin][0])
+    return _when(own[-1][1], own[max(0, full - 2) : full], own[full - 1][0], own[full][0]) - begun_s
+
+
+def _when(count: int, pace: Sequence[tuple[float, int]], earliest_s: float, latest_s: float) -> float:
+    """When a count is reached that goes on at a pace, between two instants; half-way where the pace is not known."""
+    (first_s, first), (last_s, last) = pace[0], pace[-1]
+    if last == first:
+        return (earliest_s + latest_s) / 2
+    reached_s = first_s + (count - first) * (last_s - first_s) / (last - first)
+    return min(latest_s, max(earliest_s, reached_s))
 
 
 def totals_of(sample: Sample) -> Mapping[str, int]:

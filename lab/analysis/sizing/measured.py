@@ -15,6 +15,10 @@ REQUESTS_IN_FLIGHT = "max.in.flight.requests"
 DEFAULT_IN_FLIGHT = 5
 
 
+MOST_SENT_AGAIN = 0.01
+"""Of requests, or of documents, so that the time that each takes is told 1 % too low at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Costs:
     """What one document costs; CPU in microseconds, which is CPU-seconds per million documents.
@@ -112,8 +116,24 @@ def not_measured(analysis: RunAnalysis) -> str | None:
     """What a run of the right kind lacks for a sizing; `None` when nothing."""
     if request_us(analysis) is None:
         return "got a sink that does not tell how long its requests take, expected a connector of Sluice"
+    if (again := sent_again(analysis)) is not None:
+        return again
     if analysis.result.measured_window is None or copies(analysis) is None:
         return "got a run too short for a measured window, expected at least 5 s of growth; load more documents"
+    return None
+
+
+def sent_again(analysis: RunAnalysis) -> str | None:
+    """What a run sent more than once, whose requests cost time and stored nothing; `None` where it is next to nothing.
+
+    The sink counts the time of answered requests, and the documents of every attempt.
+    """
+    failed, requests = value(analysis, "bulk_requests_failed"), value(analysis, "bulk_requests")
+    if failed and requests and failed > MOST_SENT_AGAIN * requests:
+        return f"got {failed:,.0f} bulk requests of {requests:,.0f} that failed, expected a run without"
+    retried, stored = value(analysis, "item_retries"), analysis.result.documents.loaded
+    if retried and retried > MOST_SENT_AGAIN * stored:
+        return f"got {retried:,.0f} documents sent again, beside {stored:,}, expected a run without: servers were full"
     return None
 
 

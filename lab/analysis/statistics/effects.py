@@ -230,6 +230,9 @@ def _judged(bare: Effect, mean: Mean, *, comparisons: int = 1, level: float = SI
     few = blocks < LEAST_BLOCKS or is_selected
     low, high = mean.interval(level) or (None, None)
     is_known = error is not None and not few and mean.freedom >= LEAST_FREEDOM
+    word: Verdict = "too few runs" if few else verdict(bare.metric, mean.mean, low, high)
+    if word in DETECTED and bare.dropped_blocks and not _holds_with_the_lost(bare, mean, level):
+        word = "undecided"
     least = smallest_detectable(error, mean.freedom, comparisons) if error is not None and is_known else None
     reasons = (
         f"{blocks} of at least {LEAST_BLOCKS} blocks" if blocks < LEAST_BLOCKS else "",
@@ -245,12 +248,23 @@ def _judged(bare: Effect, mean: Mean, *, comparisons: int = 1, level: float = SI
             "high": None if high is None else exp(high),
             "confidence": 1 - level,
             "p_value": mean.p_value,
-            "verdict": "too few runs" if few else verdict(bare.metric, mean.mean, low, high),
+            "verdict": word,
             "smallest_detectable": least and least[0],
             "smallest_detectable_range": least and least[1:],
             "explained": "; ".join(filter(None, reasons)) or None,
         }
     )
+
+
+def _holds_with_the_lost(bare: Effect, mean: Mean, level: float) -> bool:
+    """Whether a difference is shown as well if each block that was lost had the ratio that speaks most against it.
+
+    A run may have failed because it was slow: then those that are left are a selection.
+    """
+    logs = _log_ratios(bare)
+    against = min(logs) if mean.mean > 0 else max(logs)
+    interval = plain_mean([*logs, *[against] * bare.dropped_blocks]).interval(level)
+    return interval is None or not interval[0] <= 0 <= interval[1]
 
 
 def _dropped_text(dropped: int) -> str:

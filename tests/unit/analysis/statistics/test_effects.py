@@ -76,6 +76,14 @@ def test_a_block_without_both_values_is_dropped_and_counted() -> None:
         assert found.verdict == "faster"
 
 
+def test_a_difference_that_lost_blocks_might_have_undone_is_undecided() -> None:
+    """A run may have failed because it was slow; a difference that is large enough stands all the same."""
+    faster = [(1.04, 1.0), (1.06, 1.0), (1.05, 1.0), (0.97, 1.0), (1.05, 1.0), (1.06, 1.0)]
+    assert of(faster).verdict == "faster"
+    assert of([*faster, (None, 1.0), (None, 1.0)]).verdict == "undecided"
+    assert of([*TWICE[:3], (None, 1.0)]).verdict == "faster"
+
+
 def test_where_many_blocks_lack_a_value_there_is_no_verdict() -> None:
     """Those that have one may be the slow ones, whose drains were long enough for a rate."""
     found = of([*TWICE[:3], (None, 9_001.0), (None, 9_001.0)])
