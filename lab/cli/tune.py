@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -45,16 +45,7 @@ from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
 from lab.tune.execution import Profiles, TuneExecution, first_suite
 from lab.tune.folder import TuneFolder, find_tune
-from lab.tune.plan import (
-    Expected,
-    expected,
-    fitting,
-    is_tunable,
-    least_minutes,
-    sized,
-    window_of,
-    without_time,
-)
+from lab.tune.plan import Expected, expected, is_tunable, sized, window_of
 from lab.tune.search import Search
 from producers.dataset import Dataset
 
@@ -177,7 +168,6 @@ class Tuning:
         start: As it is searched: with no more documents than a warm-up needs.
         documents: That a file has; `None` where as many as one likes can be made.
         side_by_side: Whether different servers run at the same time.
-        algorithm: Makes the search, of what `Search` is made.
     """
 
     plan: TunePlan
@@ -187,7 +177,6 @@ class Tuning:
     dataset_of: Callable[[Profile], Dataset]
     documents: int | None
     side_by_side: bool
-    algorithm: Callable[..., Search] = Search
 
     @classmethod
     def of(cls, start: Start, options: TuneOptions, servers: Servers) -> "Tuning":
@@ -223,8 +212,7 @@ class Tuning:
         fit, lacking, side_by_side = fitted(candidates, small, servers)
         base = datasets(small.profile).documents
         takes = expected(base, None if goal.rate else bounded, window_s, started=not servers.may_be_started_anew())
-        number = fitting(fit, options.minutes, takes)
-        check_time(fit, number, options.minutes, takes, space.name)
+        check_time(Search(fit, goal, bounds), options.minutes, takes, space.name)
         plan = TunePlan(
             tune=start.profile.name.replace("/", "-"),
             question=f"Which settings of the space {space.name} do the documents of {start.reference} want?",
@@ -241,8 +229,8 @@ class Tuning:
             seed=options.seed,
             allowed=options.allow,
             metrics=compared_metrics(goal),
-            candidates=tuple(fit[:number]),
-            left_out=(*left_out, *lacking, *without_time(fit[number:])),
+            candidates=tuple(fit),
+            left_out=(*left_out, *lacking),
             target=str(options.target),
             command=typed_command(),
         )
@@ -266,7 +254,7 @@ class Tuning:
 
     @staticmethod
     def identity(plan: TunePlan) -> tuple[object, ...]:
-        """What must be the same for a search to go on; how many candidates there was time for is the plan's."""
+        """What must be the same for a search to go on."""
         return (
             plan.fingerprint,
             plan.sized,
@@ -286,7 +274,7 @@ class Tuning:
         with self.servers.bench(suite, profiles.datasets(suite), self.plan.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or TuneFolder.begin(runs, self.plan)
-            search = self.algorithm(
+            search = Search(
                 self.plan.candidates, self.plan.goal, self.plan.bounds, profiles.is_possible, self.plan.seed
             )
             execution = TuneExecution(
@@ -330,18 +318,18 @@ def check_rate(rate: str | None, window_s: float, documents: int | None) -> None
         )
 
 
-def check_time(candidates: Sequence[Candidate], number: int, minutes: float, takes: Expected, space: str) -> None:
+def check_time(search: Search, minutes: float, takes: Expected, space: str) -> None:
     """See that there is something to try, and time for it.
 
     Raises:
         ProfileError: There is not.
     """
-    if not candidates:
+    if not search.candidates:
         raise ProfileError(f"space {space}: no candidate fits this profile; choose another --space")
-    if not number:
-        least = int(least_minutes(takes)) + 1
+    if minutes < (least := takes.least_minutes(search.runs_of_block)):
         raise ProfileError(
-            f"--minutes: got {minutes:g}, expected {least} or more: a candidate and its confirmation take as long here"
+            f"--minutes: got {minutes:g}, expected {ceil(least)} or more: a block of combinations and a confirmation"
+            " take as long here"
         )
 
 

@@ -9,7 +9,8 @@ from lab.analysis.suite.names import ratio_text
 from lab.analysis.text import figure, quantity
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST
-from lab.analysis.tune.report import interval_text, ratio_and_verdict
+from lab.analysis.tune.report import interval_text
+from lab.analysis.tune.sentences import OF_THE_MIX
 from lab.cli.suite_display import SuiteDisplay
 from lab.console import console, table_of
 from lab.records.suite import SuitePlan
@@ -18,12 +19,10 @@ from lab.suite.folder import SuiteFolder
 from lab.tune.plan import Expected
 from lab.tune.search import CONFIRM_SHARE
 
-MOST_TRIED = 8
-MOST_NAMED = 16
+MOST_NAMED = 5
 WHAT = {
-    "alone": "each alone",
     "mixed": "combinations drawn at random",
-    "together": "several at once, and all but one of them",
+    "together": "the best of them side by side",
     "confirm": "the choice against the start, in fresh runs that did not choose it",
 }
 
@@ -47,7 +46,7 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
     for left_out in plan.left_out:
         console.print(f"[dim]not tried: {escape(left_out.name)}: {escape(left_out.reason)}[/dim]")
     console.print(
-        f"{quantity(len(plan.candidates), 'candidate')} alone, then mixed, then the best together, then the choice"
+        f"{quantity(len(plan.candidates), 'candidate')} mixed at random, then the best side by side, then the choice"
         f" against the start ({figure(CONFIRM_SHARE, 'share')} of the time): at most about {plan.minutes:g} min, some"
         f" {takes.run_s:.0f} s a run"
     )
@@ -62,7 +61,7 @@ class TuneDisplay:
 
     def stage(self, stage: Stage, plan: SuitePlan, folder: SuiteFolder) -> SuiteDisplay:
         """A stage begins, or goes on; what shows its runs."""
-        blocks = "" if stage.blocks is None else f", {quantity(stage.blocks, 'block')}"
+        blocks = "" if stage.kind == "confirm" else f", {quantity(len(stage.blocks), 'block')}"
         names = ", ".join(map(combination_name, stage.combinations))
         if len(stage.combinations) > MOST_NAMED:
             names = quantity(len(stage.combinations), "combination")
@@ -72,7 +71,7 @@ class TuneDisplay:
 
 
 def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
-    """What was found: the confirmation, what each setting gives, what was tried, what was not."""
+    """What was found: the confirmation, what each setting gives, what was not tried."""
     console.print(escape(result.headline), soft_wrap=not console.is_terminal, style="bold")
     for text in result.findings:
         console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
@@ -80,40 +79,13 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
         console.print(f"[yellow]! risk:[/yellow] {escape(text)}", soft_wrap=not console.is_terminal)
     for text in result.notes:
         console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
-    if result.contributions:
-        rows = (
-            (escape(f"{each.candidate}, given {each.given}"), *ratio_and_verdict(each.effect))
-            for each in result.contributions
-        )
-        console.print(table_of(rows, "what each gives", "ratio", "verdict (interval)", right=("ratio",)))
-    print_mixed(result)
-    print_tried(result)
-    if result.no_difference:
-        console.print(f"less than 5 % either way: {escape(', '.join(result.no_difference))}", soft_wrap=True)
+    rows = [(escape(each.candidate), ratio_text(each.ratio), interval_text(each)) for each in result.mixed]
+    if rows:
+        console.print(table_of(rows, "what each gives", "ratio", "interval", right=("ratio",)))
+        console.print(f"[dim]{OF_THE_MIX}[/dim]", soft_wrap=not console.is_terminal)
     if result.not_tried:
         names = ", ".join(each.name for each in result.not_tried)
         console.print(f"not tried: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)
     if BEST in files:
         pasted = ", ".join(sorted(set(files) - {BEST}))
         console.print(f"written: {files[BEST]}{pasted and f' and, to paste, {pasted}'}", soft_wrap=True)
-
-
-def print_mixed(result: TuneResult) -> None:
-    """What each candidate gives on average in combinations with the others."""
-    beside = escape(combination_name(result.base)) if result.base else "the start"
-    rows = [(escape(each.candidate), ratio_text(each.ratio), interval_text(each)) for each in result.mixed]
-    if rows:
-        console.print(table_of(rows, f"beside {beside}", "ratio", "interval", right=("ratio",)))
-
-
-def print_tried(result: TuneResult) -> None:
-    """The best of what was tried, by the goal."""
-    goal = result.plan.goal.metric
-    rows = []
-    for each in result.tried[:MOST_TRIED]:
-        effect = next((e for e in each.effects if (e.metric, e.scope) == (goal.name, goal.scope)), None)
-        blocks = str(len(effect.ratios)) if effect else "0"
-        ratio = ratio_text(effect.ratio if effect else None)
-        rows.append((escape(combination_name(each.combination)), ratio, blocks, each.dropped or "chosen"))
-    if rows:
-        console.print(table_of(rows, "tried (search)", "ratio", "blocks", "outcome", right=("ratio", "blocks")))

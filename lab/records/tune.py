@@ -13,6 +13,7 @@ A folder `runs/tunes/<profile>/<tune-id>/` holds
 Instants are seconds since the Unix epoch. `None` means "not known", never zero.
 """
 
+from itertools import chain
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -25,7 +26,7 @@ START = "start"
 """The variant in which nothing is changed."""
 
 GoalName = Literal["rate", "cpu", "size", "latency"]
-StageKind = Literal["alone", "mixed", "together", "confirm"]
+StageKind = Literal["mixed", "together", "confirm"]
 
 
 class Goal(Record):
@@ -146,17 +147,16 @@ class Stage(Record):
     """One suite of a tune.
 
     Attributes:
-        kind: `alone`: candidates by themselves; `mixed`: combinations drawn at random; `together`: several at once,
-            and all but one of them; `confirm`: what was chosen, against the start, by runs that did not choose it.
-        combinations: What runs against the start in each block.
-        blocks: How many there are; `None`: as many as there is time for.
+        kind: `mixed`: combinations drawn at random; `together`: the best few of them, side by side; `confirm`: the
+            choice against the start, by runs that did not choose it.
+        blocks: By block the combinations that run beside the start. The empty one, which is the start, is in a block of
+            a mix that has drawn it. A confirmation states one block, and has as many as there is time for.
         settings: By a combination's name what it sets, with all that its candidates require.
     """
 
     number: Count
     kind: StageKind
-    combinations: tuple[Combination, ...]
-    blocks: Count | None
+    blocks: tuple[tuple[Combination, ...], ...]
     settings: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
 
     @property
@@ -164,44 +164,32 @@ class Stage(Record):
         """What its folder is called."""
         return f"{self.number}-{self.kind}"
 
+    @property
+    def combinations(self) -> tuple[Combination, ...]:
+        """All that run beside the start, each once."""
+        return tuple(dict.fromkeys(filter(None, chain(*self.blocks))))
+
 
 class Tried(Record):
     """One combination that was measured while the search went on; the confirmation is not among it.
 
     Attributes:
         settings: What it sets, with all that its candidates require.
-        effects: Its ratio to the start by each metric, over all blocks of all stages that it was in.
-        dropped: Why it was not pursued, in a few words; `None` for what was chosen or tried to the end.
+        effects: Its ratio to the start by each metric, over all blocks of the search that it was in.
     """
 
     combination: Combination
     settings: dict[str, JsonValue]
-    stages: tuple[Count, ...]
     effects: tuple[Effect, ...]
-    dropped: str | None = None
-
-
-class Contribution(Record):
-    """What one candidate of the chosen combination gives.
-
-    Attributes:
-        given: `the others`: the combination with it against the same without it; `the start`: it alone against the
-            start, where the first was not measured.
-        effect: By the goal.
-    """
-
-    candidate: str
-    given: Literal["the others", "the start"]
-    effect: Effect
 
 
 class MixedEffect(Record):
-    """What one candidate gives in the mix, on average over the values of the other knobs: a fit to all of its runs.
+    """What one candidate gives on average over the combinations of the mix: a least-squares fit to all of its runs.
 
     Attributes:
         ratio: By the goal, with and without it.
         low, high: Its interval, 95 %; `None` where too few runs tell.
-        runs: Combinations of the mix that have it.
+        runs: Runs of the mix that have it.
     """
 
     candidate: str
@@ -209,6 +197,19 @@ class MixedEffect(Record):
     low: float | None
     high: float | None
     runs: Count
+
+
+class Gain(Record):
+    """What was confirmed, as a ratio of the goal's figure to the start's.
+
+    Attributes:
+        ratio, low, high: Estimate and 95 % interval, given that only what shows is confirmed; `None` where all blocks
+            gave the same ratio.
+    """
+
+    ratio: float
+    low: float | None
+    high: float | None
 
 
 class TuneStage(Record):
@@ -230,22 +231,20 @@ class TuneResult(Record):
 
     Attributes:
         chosen: The combination that the search has chosen; `None` where nothing looked better than the start.
-        is_confirmed: Whether the confirmation's interval leaves out that the start is as good, and every bound holds.
-        recommended: `chosen` if it is confirmed, or else the start: empty.
+        is_confirmed: Whether the confirmation shows a gain, all bounds are kept, and nothing speaks against either.
+        recommended: `chosen` if it is better than the start and no bound is broken, or else the start: empty.
+        gain: Of what is recommended; `None` for the start.
         settings: What is recommended to change, by dotted key.
         confirmation: Chosen against start by every metric, and the start against itself (A/A), from the last stage.
-        contributions: Of the candidates of `chosen`.
-        base: What all combinations of the mix have in common; none is the start.
-        mixed: What each candidate gives in the mix, the best first; none without one.
+        mixed: What each candidate gives in the mix, the best first.
         headline: What was confirmed, in one or two sentences.
         findings: One sentence each.
-        no_difference: Candidates that change the goal by less than 5 %, shown by their interval.
         not_tried: Candidates that never ran, with the reason.
         risks: What is risked by what is recommended; a sentence each.
         notes: What else changes by it.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     plan: TunePlan
     ended_s: float | None
     wall_time_s: float | None
@@ -255,14 +254,12 @@ class TuneResult(Record):
     chosen: Combination | None = None
     is_confirmed: bool = False
     recommended: Combination = ()
+    gain: Gain | None = None
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     confirmation: tuple[Effect, ...] = ()
-    contributions: tuple[Contribution, ...] = ()
-    base: Combination = ()
     mixed: tuple[MixedEffect, ...] = ()
     headline: str
     findings: tuple[str, ...] = ()
-    no_difference: tuple[str, ...] = ()
     not_tried: tuple[LeftOut, ...] = ()
     risks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from math import ceil
+from random import Random
 from statistics import median
 from typing import Protocol
 
@@ -30,10 +31,10 @@ from lab.run.phases import RunProgress
 from lab.suite.execution import MOST_TIMES, Bench, SuiteExecution, SuiteProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes, resized, sizes_of
-from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, make_plan, next_block, pairs_of_part, taken_s
+from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, kind_of, make_plan, next_block, pairs_of_part, taken_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import BETWEEN_S, Expected
-from lab.tune.search import Search, Times
+from lab.tune.search import MIXES, Search, Times
 from producers.dataset import Dataset
 
 CONFIRM_PRECISION = 0.02
@@ -41,9 +42,8 @@ CONFIRM_PRECISION = 0.02
 SEEDS = 100
 """Between those of two tunes: each stage draws its own order."""
 QUESTIONS = {
-    "alone": "Which settings make a difference by themselves?",
     "mixed": "What does each setting give, whatever the others are?",
-    "together": "Which of them are better together?",
+    "together": "Which of the best combinations is the best?",
     "confirm": "Is what the search has chosen better than the start?",
 }
 
@@ -162,7 +162,7 @@ class Profiles:
             control=START,
             repetition=again[0].name if again else None,
             variants=(start, *again, *map(self.variant, stage.combinations)),
-            measures=measures if stage.blocks is None else Measures(repeats=stage.blocks),
+            measures=measures if stage.kind == "confirm" else Measures(repeats=len(stage.blocks)),
             seed=SEEDS * self.plan.seed + stage.number,
             metrics=tuple((metric.name, metric.scope) for metric in self.plan.metrics),
             published=None,
@@ -252,12 +252,13 @@ class TuneExecution:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def times(self) -> Times:
-        """What is left, and what runs have taken so far, if loads had the size of those of the next stage."""
+        """What is left after the start, and what runs have taken so far, with loads of the next stage's size."""
         budget_s = 60 * self.profiles.plan.minutes
+        starting_s = 0.0 if self.folder.stages() else self.takes.starting_s
         walls = self.walls_s()
         run_s = median(chain(*walls.values())) if walls else self.takes.run_s
         runs_s = {name: median(of_variant) for name, of_variant in walls.items()}
-        return Times(budget_s - self.spent_s(), budget_s, run_s, runs_s)
+        return Times(budget_s - self.spent_s() - starting_s, budget_s, run_s, runs_s)
 
     def walls_s(self) -> dict[str, list[float]]:
         """How long the verified runs of each variant would have taken with loads of the next stage's size."""
@@ -283,11 +284,10 @@ class TuneExecution:
 
     def begin(self, stage: Stage) -> SuiteFolder:
         """A new folder with the plan of a stage."""
-        minutes = self.confirm_minutes() if stage.blocks is None else None
+        minutes = self.confirm_minutes() if stage.kind == "confirm" else None
         settings = {combination_name(each): self.profiles.settings(each) for each in stage.combinations}
         plan = self.planned(self.profiles.suite(stage, minutes), self.sizes())
-        if stage.blocks is None:
-            plan = with_first_blocks(plan)
+        plan = with_first_blocks(plan) if stage.kind == "confirm" else in_blocks(plan, stage)
         return self.folder.begin_stage(stage.model_copy(update={"settings": settings}), plan)
 
     def run(self, stage: Stage, folder: SuiteFolder) -> None:
@@ -322,7 +322,8 @@ class TuneExecution:
             command=self.profiles.plan.command,
             side_by_side=self.side_by_side,
         )
-        variants = tuple(map(of_known_kind, plan.variants))
+        kinds = {each.name: kind_of(each.profile) for each in suite.variants}
+        variants = tuple(each.model_copy(update={"kind": kinds[each.name]}) for each in plan.variants)
         known = vars(sizes) if sizes else {}
         return plan.model_copy(update={"variants": variants, "started_s": self.clock(), **known})
 
@@ -357,12 +358,14 @@ class TuneExecution:
         return plan
 
     def blocks_in_time(self, plan: SuitePlan, sizes: LoadSizes) -> dict[str, object]:
-        """The blocks that there is time for where the warm-up tells that runs take longer than was expected."""
+        """The blocks that there is time for, where the warm-up tells that runs take longer than was expected."""
         if plan.repeats is None or sizes.times is None:
             return {}
         documents = self.profiles.dataset_of(self.profiles.start.profile).documents * sizes.times
-        share = self.takes.run_s / (RUN_BASE_S + documents / sizes.limit_docs_per_s)
-        blocks = min(plan.repeats, max(1, int(plan.repeats * share)))
+        run_s = RUN_BASE_S + BETWEEN_S + documents / sizes.limit_docs_per_s
+        budget_s = 60 * self.profiles.plan.minutes
+        runs = Times(budget_s - self.spent_s(), budget_s, run_s).runs_of_mix(MIXES)
+        blocks = min(plan.repeats, max(1, runs // len(plan.order[0])))
         return {"repeats": blocks, "order": plan.order[:blocks], "started": plan.started[:blocks]}
 
     def use(self, suite: Suite) -> None:
@@ -383,10 +386,15 @@ def with_first_blocks(plan: SuitePlan) -> SuitePlan:
     return plan.model_copy(update={"order": order, "started": (1,) * LEAST_CONFIRM_BLOCKS})
 
 
-def of_known_kind(variant: Variant) -> Variant:
-    """A variant of a stage, which needs no uncounted run of its own if each of its candidates has had one."""
-    is_new = variant.name != START and " + " not in variant.name and not variant.name.endswith(AGAIN)
-    return variant if is_new else variant.model_copy(update={"kind": START})
+def in_blocks(plan: SuitePlan, stage: Stage) -> SuitePlan:
+    """The plan with the blocks of a stage, each in an order of its own, with the start in each."""
+    draw = Random(plan.seed)  # noqa: S311 - an order that can be had again, no secret
+    orders = []
+    for block in stage.blocks:
+        names = list(dict.fromkeys((START, *map(combination_name, block))))
+        draw.shuffle(names)
+        orders.append(tuple(names))
+    return plan.model_copy(update={"order": tuple(orders), "started": (1,) * len(orders)})
 
 
 def walls_s(runs: Iterable[SuiteRun]) -> list[tuple[SuiteRun, float]]:
@@ -402,4 +410,4 @@ def walls_s(runs: Iterable[SuiteRun]) -> list[tuple[SuiteRun, float]]:
 def first_suite(profiles: Profiles) -> Suite:
     """All candidates alone: what the servers are brought up for."""
     singles = tuple((candidate.name,) for candidate in profiles.plan.candidates)
-    return profiles.suite(Stage(number=1, kind="alone", combinations=singles, blocks=1), None)
+    return profiles.suite(Stage(number=1, kind="mixed", blocks=(singles,)), None)

@@ -1,15 +1,13 @@
 """What a tune is going to try, and how long its runs will take, before there is one."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.profiles import Profile
 from lab.profiles.spaces import Start
-from lab.records.tune import Candidate, LeftOut
 from lab.suite.execution import MARGIN
 from lab.suite.loads import COUNTS, STREAM_S
 from lab.suite.plan import RATE_DOCS_PER_S, RUN_BASE_S, WARM_UPS
-from lab.tune.search import CONFIRM_SHARE, TOGETHER_SHARE, Times, block_s
+from lab.tune.search import Times
 
 WINDOW_S = 8.0
 """Of a drain; beyond it more blocks narrow intervals better than longer drains (docs/method.md)."""
@@ -24,16 +22,16 @@ class Expected:
     """How long things will take.
 
     Attributes:
-        run_s: A run that counts, or the first of a candidate.
-        starting_s: All of it before the first run that counts, but the first ones of the candidates.
+        run_s: A run that counts.
+        starting_s: All of it before the first run that counts.
     """
 
     run_s: float
     starting_s: float
 
-    def times(self, left_s: float, budget_s: float) -> Times:
-        """What so much time buys."""
-        return Times(left_s, budget_s, self.run_s)
+    def least_minutes(self, runs: int) -> float:
+        """The shortest time in which a block of so many runs can be tried, and one of its combinations be confirmed."""
+        return (self.starting_s + runs * self.run_s + Times(0.0, 0.0, self.run_s).confirm_s) / 60
 
 
 def sized(start: Start, documents: int, *, streams: bool = False) -> Start:
@@ -70,24 +68,6 @@ def expected(documents: int, most_documents: int | None, window_s: float, *, sta
     warm_up_s = RUN_BASE_S + BETWEEN_S + documents / RATE_DOCS_PER_S
     run_s = RUN_BASE_S + BETWEEN_S + load_s
     return Expected(run_s, WARM_UPS * warm_up_s + (0.0 if started else STARTING_S))
-
-
-def fitting(candidates: Sequence[Candidate], minutes: float, takes: Expected) -> int:
-    """How many of the candidates there is time for: one block of them alone, beside all that follows."""
-    alone_s = 60 * minutes * (1 - CONFIRM_SHARE - TOGETHER_SHARE) - takes.starting_s
-    numbers = range(len(candidates), 0, -1)
-    return next((n for n in numbers if n * takes.run_s + block_s([takes.run_s] * n, takes.run_s) <= alone_s), 0)
-
-
-def least_minutes(takes: Expected) -> float:
-    """The shortest time in which one candidate can be tried."""
-    needed_s = takes.starting_s + takes.run_s + block_s([takes.run_s], takes.run_s)
-    return needed_s / 60 / (1 - CONFIRM_SHARE - TOGETHER_SHARE)
-
-
-def without_time(left: Sequence[Candidate]) -> list[LeftOut]:
-    """Those that there is no time for."""
-    return [LeftOut(name=each.name, reason="no time for it; give it more with --minutes") for each in left]
 
 
 def is_tunable(profile: Profile) -> bool:

@@ -1,55 +1,56 @@
 """What a search tries next: from what is measured so far to the next stage, without a server, a folder or a clock.
 
-1. *Alone*: every candidate by itself against the start. One that gains very much (a leap) is the *base* of all that
-   follows: something else limits the rate now, and what gave nothing before may give something.
-2. *Mixed*: combinations drawn at random, in which each knob has each of its values as often as any other, beside the
-   base. Every run tells something of every knob, so that as many runs tell several times as much as of one knob at a
-   time; what each value gives is a ridge regression of the logarithms.
-3. *Together*: the base with the best value of each knob that gains, up to five of them, all at once; the best of the
-   mix; and the base. The better half, and the best without each of its settings, runs once more. So interactions are
-   measured, not assumed, and what a setting gives *given the others* is known.
-4. *Confirm*: the best of these against the start in blocks that have not chosen it, with the start twice (A/A). Of many
+1. *Mixed*, in two halves: combinations drawn at random, in which each knob has each of its values as often as any
+   other. Every run tells something of every knob, so that as many runs tell several times as much as of one knob at a
+   time. The second half is without what only failed in the first.
+2. *Together*: the combination of what gains in the mix, the better half of it, and the best two that have run, side by
+   side. So what settings do to each other is measured before one is chosen.
+3. *Confirm*: the best of these against the start in blocks that have not chosen it, with the start twice (A/A). Of many
    noisy figures the best is too good by chance (the winner's curse), so only this one is reported as the gain.
 
-Every stage is a suite in randomised blocks, each of which holds the start beside every combination; figures are ratios
-within a block. Candidates also leave when their interval shows that they are worse than the start, or beyond a bound.
+Every stage is a suite in randomised blocks with the start in each.
 
-Sources: Fisher, "The arrangement of field experiments", 1926 (many factors at once instead of one after the other);
-Box, Hunter and Hunter, "Statistics for experimenters", 1978 (main effects of fractions of a factorial design). The
-third step is a backward elimination.
+Source: Box, Hunter and Hunter, "Statistics for experimenters", 1978 (main effects of fractions of a factorial design).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from math import ceil, log
+from math import ceil, exp, prod
+from statistics import fmean
 
 import numpy as np
 
-from lab.analysis.tune.estimates import A_TIE, LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates, Measured, fitted
-from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, StageKind, combination_name
+from lab.analysis.tune.estimates import (
+    A_TIE,
+    LEAST_CONFIRM_BLOCKS,
+    LEAST_GAIN,
+    PENALTY,
+    Estimates,
+    Fit,
+    Measured,
+    fitted,
+    given_up,
+    holds,
+    rows,
+)
+from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, combination_name
 
-CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.28
-"""Of the whole time; the rest is for starting, warming, for candidates alone, and mixed."""
-ALONE_SHARE = 1 / 3
-"""Of that rest, where mixed combinations follow."""
-MIXED_SHARE = 0.7
-"""Of the time that is left after candidates alone, at least, beside a base: nothing is known of the others there."""
-LEAP = log(1.3)
-"""A gain, in one block more than noise makes of thirteen candidates without any, that moves what limits the rate."""
-FEW = 4
-"""Candidates that need not be mixed: those that gain alone run together at once."""
-MOST_TOGETHER = 5
-MOST_MIXED = 48
+CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.2
+"""Of the whole time; the rest is for starting, warming, and the mix."""
+MIXES = 2
+PER_BLOCK = 8
+"""Combinations in a block of a mix, about: few share the minute, and many share the start's run."""
 DRAWS = 20
-"""Draws for each combination of a mix, at most: some come twice, or cannot be set together."""
-SPARE = 2
-"""Combinations of a mix beyond one for each of its candidates, at least."""
-TOGETHER_ROUNDS = 2
+"""Draws for each combination of a mix, at most: some are in the block already, or cannot be set together."""
+BEST_THAT_RAN = 2
+FINALISTS = 2 + BEST_THAT_RAN
 RUNS_OF_CONFIRMATION = 3
 """In each block: the start twice, and what was chosen."""
-MOST_BLOCKS = 10
-"""Of a stage: what is left goes to those that come after it."""
+LEAST_TOGETHER, MOST_TOGETHER = 2, 10
+"""Blocks of combinations side by side."""
 
 
 @dataclass(frozen=True)
@@ -76,27 +77,21 @@ class Times:
     @property
     def search_s(self) -> float:
         """What is left before the confirmation has to begin."""
-        least_s = self.confirm_s if self.runs_s else 0.0
-        return self.left_s - max(CONFIRM_SHARE * self.budget_s, least_s)
+        return self.left_s - max(CONFIRM_SHARE * self.budget_s, self.confirm_s)
 
-    def of(self, combination: Combination, base: Combination = ()) -> float:
-        """How long a run of a combination takes.
+    def runs_of_mix(self, mixes: int) -> int:
+        """Runs of the next of so many mixes, which have all the time where finalists would have too few blocks."""
+        together_s = TOGETHER_SHARE * self.budget_s
+        is_enough = together_s >= LEAST_TOGETHER * (FINALISTS + 1) * self.run_s
+        return max(0, int((self.search_s - (together_s if is_enough else 0.0)) / mixes / self.run_s))
 
-        One that has not run yet takes as long as the base that it holds; without the base, as long as runs usually do.
-        """
-        known = self.runs_s.get(combination_name(combination))
-        if known is None and set(base) <= set(combination):
-            known = self.runs_s.get(combination_name(base))
-        return self.run_s if known is None else known
+    def of(self, combination: Combination) -> float:
+        """How long a run of a combination takes; one that has not run, as long as runs usually do."""
+        return self.runs_s.get(combination_name(combination), self.run_s)
 
-    def block_s(self, combinations: Sequence[Combination], base: Combination = ()) -> float:
-        """How long a block of combinations takes."""
-        return block_s([self.of(each, base) for each in combinations], self.of(()))
-
-
-def block_s(runs_s: Sequence[float], start_s: float) -> float:
-    """How long a block takes: every combination once, and the start between every two of them."""
-    return sum(runs_s) + ceil(len(runs_s) / 2) * start_s
+    def block_s(self, combinations: Iterable[Combination]) -> float:
+        """How long a block of combinations takes, with the start."""
+        return sum(map(self.of, combinations)) + self.of(())
 
 
 @dataclass(frozen=True)
@@ -117,210 +112,149 @@ class Search:
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """The stage that comes after those which have been measured; `None` when there is nothing more to do."""
-        if measured and measured[-1].stage.kind == "confirm":
+        kinds = [each.stage.kind for each in measured]
+        if "confirm" in kinds:
             return None
-        if not measured:
-            return self.alone(times)
-        known = self.known(measured)
-        stage = self.mixed(measured, times) or self.together(known, measured, times)
-        if stage is not None:
-            return stage
-        chosen = self.chosen(known, measured)
-        if measured[-1].stage.kind == "mixed":
-            # The best of many single runs is mostly a lucky one; the fit knows more.
-            chosen = next(filter(self.is_possible, self.first_round(known, measured)), chosen)
-        return None if chosen is None else _stage(measured, "confirm", (chosen,), None)
+        if "together" not in kinds:
+            stage = self.mixed(measured, times) or self.together(measured, times)
+            if stage is not None:
+                return stage
+        chosen = self.chosen(measured)
+        return None if chosen is None else Stage(number=len(measured) + 1, kind="confirm", blocks=((chosen,),))
 
-    def known(self, measured: Sequence[Measured]) -> Estimates:
-        """What is known so far."""
-        return Estimates.of(self.goal, self.bounds, measured)
+    def in_order(self, names: Collection[str]) -> Combination:
+        """Candidates as a combination, in the order of the plan."""
+        return tuple(candidate.name for candidate in self.candidates if candidate.name in names)
 
-    # --- alone ------------------------------------------------------------------------------------------------------
+    @cached_property
+    def knob_of(self) -> dict[str, str]:
+        """Candidate → the setting that it is a value of."""
+        return {candidate.name: candidate.setting for candidate in self.candidates}
 
-    def alone(self, times: Times) -> Stage | None:
-        """Every candidate by itself; `None` where there is none."""
-        singles = tuple((candidate.name,) for candidate in self.candidates)
-        if not singles:
-            return None
-        seconds = times.search_s - TOGETHER_SHARE * times.budget_s
-        if len(singles) > FEW:
-            seconds *= ALONE_SHARE
-        # The first run of each does not count, and is as long as the others.
-        room = (seconds - len(singles) * times.run_s) / times.block_s(singles)
-        return _stage((), "alone", singles, max(1, round(room)))
+    @cached_property
+    def values(self) -> list[list[str]]:
+        """By knob, its candidates, and an empty one for the value of the start."""
+        by_knob: dict[str, list[str]] = defaultdict(lambda: [""])
+        for name, knob in self.knob_of.items():
+            by_knob[knob].append(name)
+        return list(by_knob.values())
 
-    def base(self, measured: Sequence[Measured]) -> Combination:
-        """The candidate that gains so much alone that all others run beside it; none where no candidate does."""
-        known = self.known(measured[:1])
-        best = next(iter(self.gaining(known, measured[0].stage.combinations)), None)
-        return best if best is not None and (known.log_gain(best) or 0.0) >= LEAP else ()
+    @property
+    def runs_of_block(self) -> int:
+        """Runs of a block of a mix, about: the start's among them, which all combinations of few candidates hold."""
+        return min(PER_BLOCK + 1, prod(map(len, self.values)))
 
-    def rivals(self, base: Combination, measured: Sequence[Measured]) -> list[str]:
-        """Other values of the base's knob that may be as good: so few runs alone do not tell."""
-        known = self.known(measured[:1])
-        least = (known.log_gain(base) or 0.0) - LEAP
-        knobs = {self.setting(name) for name in base}
-        ranked = self.ranked(known, measured[0].stage.combinations)
-        return [name for (name,) in ranked if self.setting(name) in knobs and (known.log_gain((name,)) or 0.0) > least]
+    def can_run(self, combination: Combination, failed: Iterable[frozenset[str]]) -> bool:
+        """Whether nothing is known that forbids a combination."""
+        return not combination or (not holds(combination, failed) and self.is_possible(combination))
 
-    # --- mixed ------------------------------------------------------------------------------------------------------
+    # --- the mix ----------------------------------------------------------------------------------------------------
 
     def mixed(self, measured: Sequence[Measured], times: Times) -> Stage | None:
-        """Combinations of all that may still gain, beside the base; `None` where they are few, or there is no time."""
-        if len(measured) > 1:
+        """Combinations drawn at random, in an even share of the mix's time; `None` where it is over."""
+        if len(measured) == MIXES or not self.candidates:
             return None
-        base = self.base(measured)
-        seconds = max(times.search_s - TOGETHER_SHARE * times.budget_s, MIXED_SHARE * times.search_s if base else 0.0)
-        sizes = range(MOST_MIXED, 0, -1)
-        number = next((n for n in sizes if times.block_s([base] * n) <= seconds), 0)
-        others = self.beside(base, measured)[: max(0, number - SPARE)]
-        if len(others) <= FEW and not base:
-            return None
-        combinations = self.drawn(base, others, number)
-        return _stage(measured, "mixed", combinations, 1) if len(combinations) > SPARE else None
+        number, least = len(measured) + 1, self.runs_of_block
+        runs = max(times.runs_of_mix(MIXES - len(measured)), 0 if measured else least)
+        blocks = round(runs / least)
+        size = least if least <= PER_BLOCK else runs // max(1, blocks) - 1
+        failed = given_up(rows(measured, self.goal.metric))
+        drawn = tuple(self.drawn(number, blocks, size, failed))
+        return Stage(number=number, kind="mixed", blocks=drawn) if any(map(any, drawn)) else None
 
-    def beside(self, base: Combination, measured: Sequence[Measured]) -> list[Candidate]:
-        """Candidates that may run beside the base, the best alone first, without those that are clearly worse alone."""
-        known = self.known(measured)
-        taken = {self.setting(name) for name in base}
-        ranked = self.ranked(known, [each for each in measured[0].stage.combinations if not known.is_worse(each)])
-        by_name = {candidate.name: candidate for candidate in self.candidates}
-        others = [by_name[name] for (name,) in ranked if self.setting(name) not in taken]
-        return [each for each in others if self.is_possible(self.in_order((*base, each.name)))]
+    def drawn(
+        self, number: int, blocks: int, size: int, failed: Collection[frozenset[str]] = ()
+    ) -> Iterator[tuple[Combination, ...]]:
+        """So many blocks, each of so many combinations that differ, or fewer where few can be set.
 
-    def drawn(self, base: Combination, others: Iterable[Candidate], number: int) -> tuple[Combination, ...]:
-        """So many different combinations, or all where there are fewer; each value of a knob as often as any."""
-        values: dict[str, list[tuple[str, ...]]] = {}
-        for each in others:
-            values.setdefault(each.setting, [()]).append((each.name,))
-        made = dict.fromkeys(islice(self._draws(base, list(values.values()), number), DRAWS * number))
-        return tuple(islice((each for each in made if each and self.is_possible(each)), number))
-
-    def _draws(
-        self, base: Combination, values: Sequence[Sequence[tuple[str, ...]]], number: int
-    ) -> Iterator[Combination]:
-        draw = np.random.default_rng(self.seed)
-        while values and number:
-            # In each round of so many combinations, every value of a knob is there as often as any other.
-            columns = [draw.permutation(np.resize(draw.permutation(len(each)), number)) for each in values]
-            for row in zip(*columns, strict=True):
-                names = (name for place, each in zip(row, values, strict=True) for name in each[place])
-                yield self.in_order((*base, *names))
-
-    def gains(self, measured: Sequence[Measured]) -> dict[str, float]:
-        """What each candidate gives beside the base, as a logarithm, the most first: fitted to a mix, or else alone."""
-        base = self.base(measured)
-        mix = next((each for each in measured if each.stage.kind == "mixed"), None)
-        if mix is None:
-            known = self.known(measured[:1])
-            alone = {name: known.log_gain((name,)) for (name,) in measured[0].stage.combinations if name not in base}
-            found = {name: gain for name, gain in alone.items() if gain is not None}
-        else:
-            found = {each.name: each.gain for each in fitted(self.known([mix]), mix.stage.combinations)}
-        return dict(sorted(found.items(), key=lambda entry: entry[1], reverse=True))
-
-    # --- estimates --------------------------------------------------------------------------------------------------
-
-    def setting(self, name: str) -> str:
-        """The knob of a candidate."""
-        return next(candidate.setting for candidate in self.candidates if candidate.name == name)
-
-    def better_half(self, known: Estimates, combinations: Sequence[Combination]) -> tuple[Combination, ...]:
-        """The better half of combinations by their estimates, in the order of the plan, without clear losers."""
-        ranked = self.ranked(known, [each for each in combinations if not known.is_worse(each)])
-        kept = set(ranked[: max(2, ceil(len(combinations) / 2))])
-        return tuple(each for each in combinations if each in kept)
-
-    def ranked(self, known: Estimates, combinations: Iterable[Combination]) -> list[Combination]:
-        """Those that have run and break no bound, the best first."""
-        gains = {each: gain for each in combinations if (gain := known.log_gain(each)) is not None}
-        return sorted((each for each in gains if known.broken(each) is None), key=gains.__getitem__, reverse=True)
-
-    def gaining(self, known: Estimates, combinations: Iterable[Combination]) -> list[Combination]:
-        """Those that seem better than the start by more than nothing, the best first."""
-        return [each for each in self.ranked(known, combinations) if (known.log_gain(each) or 0.0) > LEAST_GAIN]
-
-    # --- together ---------------------------------------------------------------------------------------------------
-
-    def together(self, known: Estimates, measured: Sequence[Measured], times: Times) -> Stage | None:
-        """The next round of combinations; `None` when there is nothing to combine, or no time."""
-        rounds = [each for each in measured if each.stage.kind == "together"]
-        if len(rounds) == TOGETHER_ROUNDS:
-            return None
-        tried = self.second_round(known, measured, rounds[-1].stage) if rounds else self.first_round(known, measured)
-        wanted = tuple(filter(self.is_possible, tried))
-        if len(wanted) < 2:
-            return None
-        seconds = times.search_s / (TOGETHER_ROUNDS - len(rounds))
-        blocks = int(max(0.0, seconds) / times.block_s(wanted, self.base(measured)))
-        return _stage(measured, "together", wanted, blocks) if blocks else None
-
-    def first_round(self, known: Estimates, measured: Sequence[Measured]) -> tuple[Combination, ...]:
-        """Base and survivors at once, the best of the mix, and the best by itself, which all have to beat.
-
-        Without a mix, all but each of the survivors, and swaps: the other value of a knob, where that gains, too.
+        Args:
+            number: Of the stage: another one draws others.
         """
-        base = self.base(measured)
-        gaining = [name for name, gain in self.gains(measured).items() if gain > LEAST_GAIN]
-        gaining = [name for name in gaining if known.broken((name,)) is None]
-        of_knob = {self.setting(name): name for name in base}
-        for name in gaining:
-            of_knob.setdefault(self.setting(name), name)
-        survivors = [name for name in of_knob.values() if name not in base][:MOST_TOGETHER]
-        if not survivors:
-            return ()
-        everything = self.in_order((*base, *survivors))
-        if mix := next((each for each in measured if each.stage.kind == "mixed"), None):
-            others = self.gaining(self.known([mix]), mix.stage.combinations)[:1]
-            others += self.swaps(everything, self.rivals(base, measured))
-        else:
-            others = list(all_but_one(everything))
-            others += self.swaps(everything, dict.fromkeys((*gaining, *self.rivals(base, measured))))
-        best = self.in_order((*base, survivors[0]))
-        return tuple(dict.fromkeys(each for each in (everything, *others, best, base) if each))
+        draws = self._draws(number, blocks * size)
+        for _ in range(blocks):
+            block: dict[Combination, None] = {}
+            for each in islice(draws, DRAWS * size):
+                if self.can_run(each, failed):
+                    block[each] = None
+                if len(block) == size:
+                    break
+            yield tuple(block)
 
-    def swaps(self, combination: Combination, others: Iterable[str]) -> Iterator[Combination]:
-        """The combination with another value of one of its knobs, for each candidate of others that is one."""
-        by_knob = {self.setting(name): name for name in combination}
-        for name in others:
-            if name not in combination and self.setting(name) in by_knob:
-                yield self.in_order({*combination, name} - {by_knob[self.setting(name)]})
-
-    def second_round(self, known: Estimates, measured: Sequence[Measured], last: Stage) -> tuple[Combination, ...]:
-        """The better half of the first round, and what has not run yet around the best of it."""
-        best = self.chosen(known, measured)
-        around = all_but_one(best) if best and len(best) > 1 else ()
-        new = (each for each in around if known.log_gain(each) is None)
-        return tuple(dict.fromkeys((*self.better_half(known, last.combinations), *new)))
-
-    def in_order(self, names: Iterable[str]) -> Combination:
-        """Candidates as a combination, in the order of the plan."""
-        chosen = set(names)
-        return tuple(candidate.name for candidate in self.candidates if candidate.name in chosen)
+    def _draws(self, number: int, each_round: int) -> Iterator[Combination]:
+        """Combinations of which every round of so many has each value of a knob as often as any other."""
+        draw = np.random.default_rng((self.seed, number))
+        while True:
+            columns = [draw.permutation(np.resize(draw.permutation(values), each_round)) for values in self.values]
+            yield from map(self.in_order, zip(*columns, strict=True))
 
     # --- the choice -------------------------------------------------------------------------------------------------
 
-    def chosen(self, known: Estimates, measured: Sequence[Measured]) -> Combination | None:
-        """The best combination of the last stage before the confirmation; `None` where none seems better.
+    def gains(self, measured: Sequence[Measured]) -> tuple[Fit, dict[Combination, float]]:
+        """What each candidate gives in the mix, as a fit that may choose; and what each combination was seen to give.
+
+        All as logarithms, of which more is better.
+        """
+        sign = 1.0 if self.goal.more_is_better else -1.0
+        runs = [row._replace(value=row.value and sign * row.value) for row in rows(measured, self.goal.metric)]
+        fit = fitted(runs, PENALTY)
+        seen: dict[Combination, list[float]] = defaultdict(list)
+        for row in runs:
+            if row.combination and row.value is not None:
+                seen[row.combination].append(row.value - fit.levels[row.block])
+        return fit, {combination: fmean(values) for combination, values in seen.items()}
+
+    def finalists(self, measured: Sequence[Measured]) -> list[Combination]:
+        """The combination of what gains in the mix, the better half of it, and the best that have run."""
+        fit, seen = self.gains(measured)
+        failed = given_up(rows(measured, self.goal.metric))
+        known = Estimates.of(self.goal, self.bounds, measured)
+        whole = self.within_bounds(self.gaining(fit, failed), measured)
+        half = whole[: ceil(len(whole) / 2)]
+        ran = sorted(seen, key=seen.__getitem__, reverse=True)
+        ran = [each for each in ran if seen[each] > LEAST_GAIN and known.broken(each) is None]
+        made = [each for each in dict.fromkeys(map(self.in_order, (whole, half))) if each]
+        return [*made, *islice((each for each in ran if each not in made), BEST_THAT_RAN)]
+
+    def gaining(self, fit: Fit, failed: Collection[frozenset[str]]) -> list[str]:
+        """Candidates that gain, the most first, each if it can be set beside those before it."""
+        found: list[str] = []
+        for name in sorted(fit.effects, key=fit.effects.__getitem__, reverse=True):
+            beside = self.in_order((*found, name))
+            knobs = {self.knob_of[each] for each in beside}
+            if fit.effects[name] > LEAST_GAIN and len(knobs) == len(beside) and self.can_run(beside, failed):
+                found.append(name)
+        return found
+
+    def within_bounds(self, gaining: Sequence[str], measured: Sequence[Measured]) -> list[str]:
+        """Candidates without those that take them furthest beyond a bound, until the mix says that all are kept."""
+        kept = list(gaining)
+        for bound in self.bounds:
+            effects = fitted(rows(measured, bound.metric)).effects
+            while kept and bound.is_broken(exp(sum(effects.get(name, 0.0) for name in kept))):
+                furthest = max if bound.most is not None else min
+                kept.remove(furthest(kept, key=lambda name: effects.get(name, 0.0)))
+        return kept
+
+    def together(self, measured: Sequence[Measured], times: Times) -> Stage | None:
+        """The best few of the mix side by side; `None` where there is one only, or no time."""
+        finalists = self.finalists(measured)
+        blocks = min(MOST_TOGETHER, int(times.search_s / times.block_s(finalists)))
+        if len(finalists) < 2 or blocks < LEAST_TOGETHER:
+            return None
+        return Stage(number=len(measured) + 1, kind="together", blocks=(tuple(finalists),) * blocks)
+
+    def chosen(self, measured: Sequence[Measured]) -> Combination | None:
+        """What is to be confirmed: the best side by side, or without that what gains in the mix; `None` for nothing.
 
         Of those that are as good but for a hundredth, the one that changes least: nobody is to set what gives nothing.
         """
-        stages = [each.stage for each in measured if each.stage.kind != "confirm"]
-        gaining = self.gaining(known, stages[-1].combinations) if stages else []
-        if not gaining:
-            return None
-        gains = {each: known.log_gain(each) or 0.0 for each in gaining}
-        alike = [each for each in gaining if gains[each] >= gains[gaining[0]] - A_TIE]
-        return min(alike, key=lambda each: (len(each), -gains[each]))
-
-
-def all_but_one(combination: Combination) -> tuple[Combination, ...]:
-    """The combination without each of its candidates."""
-    return tuple(tuple(other for other in combination if other != name) for name in combination)
-
-
-def _stage(
-    measured: Sequence[Measured], kind: StageKind, combinations: tuple[Combination, ...], blocks: int | None
-) -> Stage:
-    most = None if blocks is None else min(MOST_BLOCKS, blocks)
-    return Stage(number=len(measured) + 1, kind=kind, combinations=combinations, blocks=most)
+        if not measured or measured[-1].stage.kind == "mixed":
+            return next(iter(self.finalists(measured)), None)
+        known = Estimates.of(self.goal, self.bounds, measured[-1:])
+        gains = {
+            each: gain
+            for each in measured[-1].stage.combinations
+            if (gain := known.log_gain(each)) is not None and gain > LEAST_GAIN and known.broken(each) is None
+        }
+        alike = [each for each, gain in gains.items() if gain >= max(gains.values()) - A_TIE]
+        return min(alike, key=lambda each: (len(each), -gains[each]), default=None)

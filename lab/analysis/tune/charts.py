@@ -44,7 +44,6 @@ def pareto_chart(result: TuneResult) -> Chart:
         f"Not beaten in both: {on_front}.",
         _scatter(places, front, label) if len(places) > 1 else None,
         {ON_FRONT: BLUE, NOT_ON_FRONT: GREY, RECOMMENDED: GREEN},
-        note=f"Not beaten in both, as ratios of {label} and of size: {on_front}.",
     )
 
 

@@ -1,16 +1,17 @@
-"""What all stages of a search say together of each combination."""
+"""What the stages of a search say of combinations and of single settings."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
 from math import log
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from lab.analysis.statistics.effects import among_comparisons, effect
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
-from lab.analysis.suite.comparisons import is_detected
-from lab.records.suite import Effect, MetricKey
+from lab.records.suite import Effect, MetricKey, VariantMetric
 from lab.records.tune import START, Bound, Combination, Goal, Stage, combination_name
 
 LEAST_GAIN = log(1.01)
@@ -19,12 +20,15 @@ A_TIE = log(1.01)
 """Of combinations that are as good as the best but for so much, the one that changes least is chosen."""
 LEAST_CONFIRM_BLOCKS = 4
 """Of a confirmation, however little time is left: fewer say too little of their own noise to be a headline."""
-SHRINKAGE = 0.5
-"""Of a fit to a mix: variance of a run's logarithm ÷ that of the effects that are expected."""
-LEAST_FREEDOM = 4.0
+CONFIDENCE = 0.95
+LEAST_FREEDOM = 3
 """Degrees of freedom that a fit must leave for an interval."""
+PENALTY = 1.0
+"""Of the fit that chooses: variance of a run's logarithm ÷ that of the effects that are expected."""
 BEYOND = 1.1
 """A bound is taken for broken without an interval only where the estimate is a tenth beyond it."""
+FAILURES = 2
+"""Runs without a figure, and none with one, after which a setting or a pair of settings is given up."""
 
 
 @dataclass(frozen=True)
@@ -33,39 +37,46 @@ class Measured:
 
     Attributes:
         effects: Of each combination against the start, by each metric; their ratios are what counts.
+        figures: Values by variant and block.
     """
 
     stage: Stage
     effects: Sequence[Effect]
+    figures: Sequence[VariantMetric]
+
+    def values(self, metric: MetricKey) -> dict[str, tuple[float | None, ...]]:
+        """Variant → its values of a metric, block by block."""
+        of_metric = (each for each in self.figures if (each.name, each.scope) == (metric.name, metric.scope))
+        return {each.variant: each.values for each in of_metric}
+
+
+# --- combinations ---------------------------------------------------------------------------------------------------
 
 
 def pooled(measured: Iterable[Measured]) -> dict[tuple[str, MetricKey], Effect]:
-    """Each combination's ratio to the start over the blocks of all stages, judged as one of all.
+    """Each combination's ratio to the start over the blocks of these stages, judged as one of all.
 
     Stages run on the same warm servers, and each block holds the start beside its combinations; so a block is a block,
-    whichever stage it is of. The confirmation is none of them: it must not have chosen.
+    whichever stage it is of.
     """
     ratios: dict[tuple[str, MetricKey], list[float]] = defaultdict(list)
-    for each in measured:
-        if each.stage.kind != "confirm":
-            for one in each.effects:
-                ratios[one.variant, MetricKey(name=one.metric, scope=one.scope)].extend(one.ratios)
+    for one in chain(*(each.effects for each in measured)):
+        ratios[one.variant, MetricKey(name=one.metric, scope=one.scope)].extend(one.ratios)
     alone = [effect(name, START, metric, [(ratio, 1.0) for ratio in of]) for (name, metric), of in ratios.items()]
-    judged = among_comparisons(alone)
-    return dict(zip(ratios, judged, strict=True))
+    return dict(zip(ratios, among_comparisons(alone), strict=True))
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """What is known so far of the combinations that have run."""
+    """What is known of the combinations that have run."""
 
     goal: Goal
     bounds: Sequence[Bound]
-    effects: dict[tuple[str, MetricKey], Effect]
+    effects: Mapping[tuple[str, MetricKey], Effect]
 
     @classmethod
     def of(cls, goal: Goal, bounds: Sequence[Bound], measured: Iterable[Measured]) -> "Estimates":
-        """Over all stages but the confirmation."""
+        """Over these stages; the confirmation must not be among them: it must not have chosen."""
         return cls(goal, bounds, pooled(measured))
 
     def on(self, combination: Combination, metric: MetricKey) -> Effect | None:
@@ -77,11 +88,6 @@ class Estimates:
         """By how much it is better than the start, as a logarithm: below 0 is worse; `None` where that is not known."""
         effect = self.on(combination, self.goal.metric)
         return None if effect is None or effect.ratio is None else log(self.goal.gain(effect.ratio))
-
-    def is_worse(self, combination: Combination) -> bool:
-        """Whether its interval shows that it is worse than the start."""
-        effect, gain = self.on(combination, self.goal.metric), self.log_gain(combination)
-        return gain is not None and gain < 0 and is_detected(effect)
 
     def broken(self, combination: Combination) -> Bound | None:
         """A bound that its interval, or without one its estimate by a tenth, is beyond; `None` if there is none."""
@@ -111,51 +117,110 @@ def keeps(bound: Bound, effect: Effect) -> bool:
     return not any(map(bound.is_broken, ends))
 
 
-@dataclass(frozen=True)
-class Fit:
-    """What one candidate adds in a mix, on average over all that the other knobs have there, as a logarithm.
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """The run of a combination in a mix.
 
     Attributes:
-        gain: Above 0 is better.
-        half_width: Of the interval, 95 %; `None` where too few runs tell their own noise.
-        runs: Combinations with it.
+        block: The stage's number, and the block's in it.
+        value: Of a metric, as a logarithm; `None` where it came to no figure.
     """
 
-    name: str
-    gain: float
-    half_width: float | None
-    runs: int
+    block: tuple[int, int]
+    combination: Combination
+    value: float | None
 
 
-def base_of(combinations: Sequence[Combination]) -> Combination:
-    """What all combinations of a mix have in common."""
-    first, *others = combinations
-    return tuple(name for name in first if all(name in each for each in others))
+def rows(measured: Iterable[Measured], metric: MetricKey) -> Iterator[Row]:
+    """All runs of all mixes; the start's where its block has drawn it."""
+    for each in measured:
+        values = each.values(metric) if each.stage.kind == "mixed" else {}
+        for number, block in enumerate(each.stage.blocks) if values else ():
+            for combination in block:
+                of_variant = values.get(combination_name(combination), ())
+                value = of_variant[number] if number < len(of_variant) else None
+                yield Row((each.stage.number, number), combination, log(value) if value else None)
 
 
-def fitted(known: Estimates, combinations: Sequence[Combination]) -> list[Fit]:
-    """What each candidate of a mix gives, the most first: a linear model of the logarithms, fitted by ridge regression.
+@dataclass(frozen=True)
+class Fit:
+    """A linear model of logarithms: a level of each block and an effect of each candidate.
 
-    Effects are expected to be little larger than the noise of a run: so few runs make no large ones of noise, and those
-    that many runs show lose little. Interactions are noise here.
-
-    Source: Hoerl and Kennard, "Ridge regression", 1970; the interval is that of the posterior, with residuals' variance
-    over the effective degrees of freedom.
+    Attributes:
+        effects: Candidate → what it adds on average over the combinations that were fitted.
+        errors: Standard errors of the effects; `None` where the runs do not tell them all apart.
+        freedom: Degrees of freedom that are left for the errors.
+        levels: Block → the level of the start in it.
     """
-    gains = {each: gain for each in combinations if (gain := known.log_gain(each)) is not None}
-    base = base_of(combinations)
-    names = sorted({name for each in gains for name in each} - {*base})
-    if not names:
-        return []
-    present = np.array([[float(name in each) for name in names] for each in gains])
-    centred, values = present - present.mean(axis=0), np.array([*gains.values()])
-    values = values - values.mean()
-    inverse = np.linalg.inv(centred.T @ centred + SHRINKAGE * np.eye(len(names)))
-    effects = inverse @ centred.T @ values
-    freedom = len(values) - 1 - float(np.trace(centred @ inverse @ centred.T))
-    widths: list[float | None] = [None] * len(names)
-    if freedom >= LEAST_FREEDOM:
-        variance = float(np.sum((values - centred @ effects) ** 2)) / freedom
-        widths = (critical(SIGNIFICANCE, freedom) * np.sqrt(variance * np.diag(inverse))).tolist()
-    runs = present.sum(axis=0).astype(int).tolist()
-    return sorted(map(Fit, names, effects.tolist(), widths, runs), key=lambda fit: fit.gain, reverse=True)
+
+    effects: Mapping[str, float]
+    errors: Mapping[str, float] | None
+    freedom: int
+    levels: Mapping[tuple[int, int], float]
+
+    def half_width(self, name: str) -> float | None:
+        """Of the 95 % interval of a candidate's effect; `None` where too few runs tell."""
+        if self.errors is None or self.freedom < LEAST_FREEDOM:
+            return None
+        return float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * self.errors[name]
+
+
+def fitted(runs: Iterable[Row], penalty: float = 0.0) -> Fit:
+    """The effects of all candidates that have run to a figure, by least squares.
+
+    Combinations are drawn at random, each knob's values as often. So the effect of a candidate is what it adds to a
+    combination on average over all values of the other knobs, whatever their interactions, which count as noise here.
+
+    Args:
+        penalty: Above 0 draws effects towards nothing. Such a fit predicts better from few runs, and may choose; but
+            its effects are too small on average, and none is to be reported.
+
+    Source: Fisher, "The arrangement of field experiments", 1926 (blocks, and many factors at once); Hoerl and Kennard,
+        "Ridge regression", 1970, for the penalty, here as rows of the same least squares.
+    """
+    known = [(row, row.value) for row in runs if row.value is not None]
+    names = sorted({name for row, _ in known for name in row.combination})
+    blocks = list(dict.fromkeys(row.block for row, _ in known))
+    if not known:
+        return Fit({}, None, 0, {})
+    design = np.array(
+        [[*(name in row.combination for name in names), *(row.block == block for block in blocks)] for row, _ in known],
+        dtype=float,
+    )
+    values = np.array([value for _, value in known])
+    if penalty:
+        # As if each candidate had been measured once more, by itself, to give nothing.
+        design = np.vstack([design, np.sqrt(penalty) * np.eye(len(names), design.shape[1])])
+        values = np.append(values, np.zeros(len(names)))
+    solution, _, rank, _ = np.linalg.lstsq(design, values)
+    freedom, errors = len(known) - int(rank), None
+    if rank == design.shape[1] and freedom > 0 and not penalty:
+        variance = float(np.sum((values - design @ solution) ** 2)) / freedom
+        # The solution is the pseudo-inverse times the values, each of which has this variance.
+        spread = np.sqrt(variance * np.sum(np.linalg.pinv(design) ** 2, axis=1)).tolist()
+        errors = dict(zip(names, spread, strict=False))
+    effects, levels = solution[: len(names)].tolist(), solution[len(names) :].tolist()
+    return Fit(dict(zip(names, effects, strict=True)), errors, freedom, dict(zip(blocks, levels, strict=True)))
+
+
+def given_up(runs: Iterable[Row]) -> set[frozenset[str]]:
+    """Candidates, and pairs of them, that several runs have held and none of them has come to a figure.
+
+    A pair is looked for in runs only that no single candidate explains.
+    """
+    tried = list(runs)
+    found: set[frozenset[str]] = set()
+    for size in (1, 2):
+        parts = {row: [frozenset(part) for part in combinations(row.combination, size)] for row in tried}
+        well = set(chain(*(parts[row] for row in tried if row.value is not None)))
+        open_cases = [row for row in tried if row.value is None and not holds(row.combination, found)]
+        failures = Counter(chain(*(parts[row] for row in open_cases)))
+        found |= {part for part, times in failures.items() if times >= FAILURES and part not in well}
+    return found
+
+
+def holds(combination: Combination, parts: Iterable[frozenset[str]]) -> bool:
+    """Whether a combination has all candidates of one of the parts."""
+    return any(part <= {*combination} for part in parts)

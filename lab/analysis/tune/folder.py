@@ -34,7 +34,7 @@ class StageRecords:
     @property
     def measured(self) -> Measured:
         """What a search knows of it."""
-        return Measured(self.stage, self.effects)
+        return Measured(self.stage, self.effects, self.figures)
 
 
 def read_tune_plan(path: Path) -> TunePlan:

@@ -1,20 +1,28 @@
-"""What a tune has found, in sentences."""
+"""What a tune has found, in sentences, the same on the terminal and in the report: each with its predicate."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import log
 
-from lab.analysis.statistics.effects import change_text
-from lab.analysis.suite.names import ratio_text
-from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates, breaks, keeps
+from lab.analysis.statistics.effects import SAME, change_text
+from lab.analysis.tune.confirmation import Confirmation
+from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, keeps
 from lab.analysis.tune.goals import LABELS, METRICS
-from lab.profiles.suites import AGAIN
-from lab.records.suite import Effect, MetricKey
-from lab.records.tune import START, Combination, Contribution, GoalName, MixedEffect, TunePlan, combination_name
+from lab.records.suite import Effect
+from lab.records.tune import Bound, Gain, GoalName, MixedEffect, TunePlan, combination_name
 
 KEEP = "Keep the start."
-NOT_SHOWN = ("undecided", "same within 5 %")
-TOO_FEW = "too few runs"
+LUCK = log(1.01)
+"""What luck may have added to a figure before that is said."""
+OF_THE_MIX = (
+    "On average over the random values of the other settings: a least-squares fit to all runs of the mix. Each interval"
+    " is of 95 % for itself: of twenty settings without effect, one is shown to have some. The estimates of what was"
+    " chosen are too high on average, because they chose it; the intervals hold for it, too."
+)
+TRIED = (
+    "Ratios to the start over all blocks of the search, the best first. The best of many noisy estimates is too good,"
+    " so only the confirmation counts."
+)
 
 
 @dataclass(frozen=True)
@@ -22,45 +30,21 @@ class Findings:
     """All that the sentences are written from.
 
     Attributes:
-        confirmation: Effects of the last stage.
-        contributions: Of the candidates of what was chosen.
-        mixed: What each candidate gives in combinations drawn at random.
-        known: What the search says.
         stages: How many have begun.
         has_start: Whether a run of the start is verified.
+        confirmation: Of what was chosen; `None` where nothing was, or it has not ended.
+        mixed: What each candidate gives in combinations drawn at random.
     """
 
     plan: TunePlan
     complete: bool
-    chosen: Combination | None
-    is_confirmed: bool
-    confirmation: Sequence[Effect]
-    contributions: Sequence[Contribution]
-    known: Estimates
     stages: int
     has_start: bool
+    confirmation: Confirmation | None
     mixed: Sequence[MixedEffect] = ()
 
-    def of(self, variant: str, metric: MetricKey) -> Effect | None:
-        """The confirmation of a variant by a metric, where it says something."""
-        for effect in self.confirmation:
-            if (effect.variant, effect.metric, effect.scope) == (variant, metric.name, metric.scope):
-                return effect if effect.ratio is not None else None
-        return None
 
-    @property
-    def has_figures(self) -> bool:
-        """Whether the search has compared anything by its goal."""
-        goal = self.plan.goal.metric
-        return any(known.ratio is not None for (_, metric), known in self.known.effects.items() if metric == goal)
-
-    @property
-    def goal(self) -> Effect | None:
-        """The confirmation of what was chosen, by the goal."""
-        return self.of(combination_name(self.chosen), self.plan.goal.metric) if self.chosen else None
-
-
-def change(effect: Effect | None) -> str:
+def change(effect: Effect | Gain | None) -> str:
     """`+31 % (+22 % to +41 %)`; without an interval `+31 %`."""
     if effect is None or effect.ratio is None:
         return "not known"
@@ -70,6 +54,9 @@ def change(effect: Effect | None) -> str:
     return f"{change_text(effect.ratio)}{interval}"
 
 
+# --- the headline ---------------------------------------------------------------------------------------------------
+
+
 def headline(search: Findings) -> str:
     """What was confirmed, or why the start is recommended."""
     if not search.complete:
@@ -77,95 +64,91 @@ def headline(search: Findings) -> str:
         return f"Not finished: {begun} begun; resume it."
     if not search.has_start:
         return "This tune is void: no run of the start is verified; the report of stage 1 says why."
-    if search.chosen is None and not search.has_figures:
-        return f"Nothing was measured: no two runs have a figure of the {LABELS[search.plan.goal.name]}. {KEEP}"
-    if search.chosen is None:
-        return f"Nothing better than the start was found: {why_nothing(search)}. {KEEP}"
-    return of_choice(search, search.chosen)
+    if search.confirmation is None:
+        within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
+        return f"Nothing better than the start was found{within}. {KEEP}"
+    return of_choice(search.confirmation)
 
 
-def why_nothing(search: Findings) -> str:
-    """That nothing gains; or what gains most, and the bound that it is beyond."""
-    known, goal = search.known, search.plan.goal
-    gains = {name: known.log_gain((name,)) or 0.0 for name, metric in known.effects if metric == goal.metric}
-    for name in sorted(gains, key=gains.__getitem__, reverse=True):
-        bound = known.broken((name,))
-        if gains[name] > LEAST_GAIN and bound is not None:
-            gain, beyond = (change(known.on((name,), metric)) for metric in (goal.metric, bound.metric))
-            return f"{name} gives {LABELS[goal.name]} {gain}, but is beyond {bound.text}: {beyond}"
-    return "no candidate seems to gain more than 1 %"
-
-
-def of_choice(search: Findings, chosen: Combination) -> str:
+def of_choice(found: Confirmation) -> str:
     """What the confirmation says of what was chosen."""
-    effect, label = search.goal, LABELS[search.plan.goal.name]
-    name = combination_name(chosen)
-    if effect is None or len(effect.ratios) < LEAST_CONFIRM_BLOCKS:
+    name, label = combination_name(found.chosen), LABELS[found.plan.goal.name]
+    if found.blocks < LEAST_CONFIRM_BLOCKS:
         return f"Nothing was confirmed: too few verified runs compare {name} with the start. {KEEP}"
-    blocks = f"{len(effect.ratios)} blocks of fresh runs"
-    if search.is_confirmed:
-        return f"Confirmed: {label} {change(effect)} against the start, in {blocks}. Change {name}."
-    for bound in search.plan.bounds:
-        by_bound = search.of(name, bound.metric)
-        if by_bound is None or by_bound.ratio is None or bound.is_broken(by_bound.ratio):
-            return f"{name}: {label} {change(effect)}, but {bound.text} is not kept: {change(by_bound)}. {KEEP}"
-    return f"Nothing better than the start was confirmed: {name} gives {label} {change(effect)} in {blocks}. {KEEP}"
+    blocks = f"in {found.blocks} blocks of fresh runs"
+    if found.is_better and found.gain is not None:
+        word = "Confirmed" if found.is_confirmed else "Better, but in doubt"
+        return f"{word}: {label} {change(found.gain)} against the start, {blocks}. {luck(found)}Change {name}."
+    measured = f"{name} gives {label} {change(found.goal)} {blocks}"
+    if found.broken is not None:
+        by_bound = found.on(found.broken.metric)
+        return f"Not confirmed: {measured}, but breaks {found.broken.text}: {change(by_bound)}. {KEEP}"
+    if found.gain is not None:
+        return f"Not confirmed: {measured}, but the start differs from itself by {change(found.check)}. {KEEP}"
+    return f"Not confirmed: {measured}. {KEEP}"
+
+
+def luck(found: Confirmation) -> str:
+    """What was measured, where it is told without the luck that it took to be shown; empty where that is hardly any."""
+    if found.gain is None or found.goal is None or found.goal.ratio is None:
+        return ""
+    if abs(log(found.goal.ratio / found.gain.ratio)) < LUCK:
+        return ""
+    return f"Measured: {change_text(found.goal.ratio)}; what so many blocks can just show is too good on average. "
+
+
+# --- what else ------------------------------------------------------------------------------------------------------
 
 
 def findings(search: Findings) -> Iterator[str]:
-    """What else is known: other figures, bounds, interactions, the curse of the winner, and the method's own check."""
-    if search.chosen is None or search.goal is None:
-        return
-    name, goal = combination_name(search.chosen), search.plan.goal
-    others = [label for label in _labels(search.plan) if METRICS[label] != goal.metric]
-    beside = [f"{LABELS[label]} {change(search.of(name, METRICS[label]))}" for label in others]
-    yield f"Beside it: {'; '.join(beside)}."
-    for bound in search.plan.bounds:
-        by_bound = search.of(name, bound.metric)
-        if by_bound is not None and not breaks(bound, by_bound):
-            how = "kept" if keeps(bound, by_bound) else "not shown to be broken, nor to be kept"
-            yield f"{bound.text} is {how}: {change(by_bound)}."
-    estimate = search.known.on(search.chosen, goal.metric)
-    if search.is_confirmed:
-        yield from without_gain(search.contributions, search.mixed)
-    if estimate is not None and estimate.ratio is not None:
+    """What else is known: other figures, bounds, the method's own check, and what settings give in the mix."""
+    found = search.confirmation
+    if found is not None and found.goal is not None:
+        others = [name for name in labels(search.plan) if METRICS[name] != search.plan.goal.metric]
+        yield f"Beside it: {'; '.join(f'{LABELS[name]} {change(found.on(METRICS[name]))}' for name in others)}."
+        yield from (of_bound(bound, found.on(bound.metric)) for bound in search.plan.bounds)
+        yield from of_check(found)
+    small = [each.candidate for each in search.mixed if is_small(each)]
+    if found is not None and found.is_better:
+        unclear = [each.candidate for each in search.mixed if each.candidate in found.chosen and not is_shown(each)]
+        if names := [name for name in unclear if name not in small]:
+            yield f"Not shown to give anything on average over the other settings: {', '.join(names)}."
+    if small:
+        yield f"Less than 5 % either way on average over the other settings: {', '.join(small)}."
+
+
+def of_bound(bound: Bound, effect: Effect | None) -> str:
+    """Whether a bound is kept."""
+    if effect is None or effect.ratio is None:
+        how = "was not measured"
+    elif bound.is_broken(effect.ratio):
+        how = "is broken"
+    else:
+        how = "is kept" if keeps(bound, effect) else "is neither shown to be kept nor to be broken"
+    return f"{bound.text} {how}: {change(effect)}."
+
+
+def of_check(found: Confirmation) -> Iterator[str]:
+    """What the start shows against itself."""
+    if found.differs_from_itself:
         yield (
-            f"The search had estimated {change_text(estimate.ratio)}. The best of many noisy estimates is"
-            " usually too high; only the confirmation counts."
+            f"The start differs from itself (A/A): {change(found.check)}. In one of twenty searches that is chance; run"
+            " it again to know."
         )
-    singles = [search.known.on((each,), goal.metric) for each in search.chosen]
-    alone = [effect.ratio for effect in singles if effect is not None and effect.ratio is not None]
-    if estimate is not None and len(alone) == len(search.chosen) > 1:
-        yield (
-            f"In the search, {LABELS[goal.name]} of all together was {ratio_text(estimate.ratio)} times the start's;"
-            f" the product of their single effects is {ratio_text(prod(alone))}."
-        )
-    check = search.of(START + AGAIN, goal.metric)
-    if check is not None:
-        yield f"The start against itself (A/A), which should show nothing: {change(check)}."
+    elif found.check is not None:
+        yield f"The start against itself (A/A) shows no difference, as it should: {change(found.check)}."
 
 
-def without_gain(contributions: Sequence[Contribution], mixed: Sequence[MixedEffect] = ()) -> Iterator[str]:
-    """Which of the settings that were chosen were not shown to add anything to the others.
-
-    Args:
-        mixed: What they give in combinations with others, for those that the choice has not run without.
-    """
-    names = [
-        each.candidate for each in contributions if each.given == "the others" and each.effect.verdict in NOT_SHOWN
-    ]
-    if names:
-        which = "it" if len(names) == 1 else "any one of them"
-        yield f"Not shown to add anything to the others: {', '.join(names)}. You may leave {which} out."
-    unclear = {each.candidate for each in mixed if each.low is None or each.high is None or each.low <= 1 <= each.high}
-    rest = [
-        each.candidate
-        for each in contributions
-        if (each.effect.verdict == TOO_FEW if each.given == "the others" else each.candidate in unclear)
-    ]
-    if rest:
-        yield f"Measured too seldom to say what they add to the others: {', '.join(rest)}."
+def is_shown(effect: MixedEffect) -> bool:
+    """Whether the mix shows that a candidate has an effect."""
+    return effect.low is not None and effect.high is not None and (effect.low > 1 or effect.high < 1)
 
 
-def _labels(plan: TunePlan) -> list[GoalName]:
+def is_small(effect: MixedEffect) -> bool:
+    """Whether the mix shows that a candidate's effect is less than 5 %, either way."""
+    return effect.low is not None and effect.high is not None and max(-log(effect.low), log(effect.high)) < SAME
+
+
+def labels(plan: TunePlan) -> list[GoalName]:
+    """The plan's metrics by their names."""
     return [name for name, metric in METRICS.items() if metric in plan.metrics]

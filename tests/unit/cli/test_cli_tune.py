@@ -80,7 +80,7 @@ def test_a_plan_says_what_will_be_tried_and_what_will_not(sluice: Callable[..., 
         "not tried: heap_mb=2048: it needs servers of its own, and this machine has no memory for both sets at once",
         "not tried: translog.durability=async: it is unsafe: acknowledged documents of up to 5 s are lost",
         "to try it: --allow async-translog",
-        "candidates alone, then mixed, then the best together",
+        "candidates mixed at random, then the best side by side, then the choice against the start",
         "about 60 min",
     ):
         assert expected in words
@@ -109,12 +109,16 @@ def test_what_servers_lack_is_not_tried(sluice: Callable[..., Ended]) -> None:
     assert (status, errors) == (2, "sluice: index.number_of_shards: not here\n")
 
 
-def test_little_time_tries_fewer_candidates(sluice: Callable[..., Ended]) -> None:
-    """The first of the space; the others are named."""
-    _, text, _ = sluice("quickstart", "--plan", "--minutes", "10")
-    assert "tasks=2" in text
-    assert "not tried: shards" not in text
-    assert "not tried: number_of_shards=4: no time for it; give it more with --minutes" in text
+def test_little_time_tries_all_candidates(sluice: Callable[..., Ended]) -> None:
+    """Each run tells something of all of them; what is too short for a block of them is refused."""
+    _, short, _ = sluice("quickstart", "--plan", "--minutes", "10")
+    _, long, _ = sluice("quickstart", "--plan", "--minutes", "90")
+    assert [text.partition("at most")[0] for text in (short, long)] == [long.partition("at most")[0]] * 2
+    status, _, errors = sluice("quickstart", "--plan", "--minutes", "3")
+    assert (status, errors) == (
+        2,
+        "sluice: --minutes: got 3, expected 9 or more: a block of combinations and a confirmation take as long here\n",
+    )
 
 
 def test_a_file_of_ones_own_needs_no_profile(sluice: Callable[..., Ended], tmp_path: Path) -> None:

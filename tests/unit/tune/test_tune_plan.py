@@ -11,7 +11,8 @@ from lab.profiles.spaces import Start, candidates_of, load_space
 from lab.records.tune import START, Stage, TunePlan
 from lab.suite.loads import LoadSizes
 from lab.tune.execution import Profiles, first_suite
-from lab.tune.plan import BASE_DOCUMENTS, STARTING_S, expected, fitting, least_minutes, sized, window_of
+from lab.tune.plan import BASE_DOCUMENTS, STARTING_S, expected, sized, window_of
+from lab.tune.search import Search, Times
 
 NODE_OF_ITS_OWN = "heap_mb=2048"
 
@@ -53,8 +54,8 @@ def test_a_latency_is_measured_by_streams_at_the_rate() -> None:
 def test_only_the_confirmation_has_the_start_twice() -> None:
     """And as many blocks as there is time for."""
     made = profiles(Start.of("quickstart"), "rate")
-    search = made.suite(Stage(number=1, kind="alone", combinations=(("tasks=2",),), blocks=3), None)
-    confirm = made.suite(Stage(number=2, kind="confirm", combinations=(("tasks=2",),), blocks=None), 7.0)
+    search = made.suite(Stage(number=1, kind="mixed", blocks=((("tasks=2",),),) * 3), None)
+    confirm = made.suite(Stage(number=2, kind="confirm", blocks=((("tasks=2",),),)), 7.0)
     assert (search.repetition, search.measures.repeats, [v.name for v in search.variants]) == (
         None,
         3,
@@ -102,15 +103,16 @@ def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path) -> None:
     assert str(refusal.value) == f"--goal: latency at 50 %: {expected_words}"
 
 
-@pytest.mark.parametrize(("minutes", "number"), [(3, 0), (15, 6), (60, 14)])
-def test_more_time_tries_more_candidates(minutes: int, number: int) -> None:
-    """One block of them alone has to fit beside all that follows; the least time is that of one."""
+def test_the_least_time_holds_a_block_of_combinations_and_a_confirmation() -> None:
+    """Of all candidates; nothing is left of it then."""
     tried, _ = candidates_of(load_space("default"), Start.of("quickstart"))
-    safe = [each for each in tried if each.name != NODE_OF_ITS_OWN]
-    takes = expected(BASE_DOCUMENTS, None, 8.0, started=False)
-    assert fitting(safe, minutes, takes) == number
-    assert fitting(safe, least_minutes(takes), takes) == 1
-    assert fitting(safe, least_minutes(takes) - 0.1, takes) == 0
+    takes, search = expected(BASE_DOCUMENTS, None, 8.0, started=False), Search(tried, parsed_goal("rate"), ())
+    budget_s = 60 * takes.least_minutes(search.runs_of_block)
+    times = Times(budget_s - takes.starting_s, budget_s, takes.run_s)
+    stage = search.next_stage([], times)
+    assert stage is not None
+    assert len(stage.blocks) == 1
+    assert times.left_s - times.block_s(stage.combinations) == pytest.approx(times.confirm_s, abs=takes.run_s)
 
 
 def test_servers_that_run_already_need_no_time_to_start() -> None:

@@ -2,7 +2,8 @@
 
 import json
 from dataclasses import replace
-from math import exp, log
+from html import unescape
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from lab.analysis.tune.goals import SIZE, parsed_bounds
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX, best_yaml, write_recommended
 from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import Tuned, analyse_tune, tune_result
-from lab.analysis.tune.sentences import without_gain
+from lab.analysis.tune.sentences import OF_THE_MIX
 from lab.cli.tune_display import print_tune
 from lab.page.history import History, Question, of_tune_plan
 from lab.page.tree import RunTree
@@ -19,7 +20,7 @@ from lab.profiles import load_profile
 from lab.profiles.files import REPOSITORY
 from lab.profiles.mapping import load_mapping
 from lab.profiles.spaces import Start
-from lab.records.tune import MixedEffect, TunePlan, TuneResult
+from lab.records.tune import TunePlan, TuneResult
 from lab.run.load.sink import connector_config
 from lab.tune.folder import TuneFolder, find_tune, tune_at
 from lab.tune.search import Search
@@ -38,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("no_stage_reports")
 def test_a_tune_confirms_the_best_that_there_is(finished: Finished) -> None:
     """By blocks of their own, of which the headline tells."""
     _, result, _ = finished
-    assert (result.stages[0].stage.kind, result.stages[-1].stage.kind) == ("alone", "confirm")
+    assert [each.stage.kind for each in result.stages] == ["mixed", "mixed", "together", "confirm"]
     assert result.chosen == ("tasks=2", "refresh_interval=30s")
     assert (result.is_confirmed, result.recommended, result.complete) == (True, result.chosen, True)
     (by_goal,) = [e for e in result.confirmation if e.variant == "tasks=2 + refresh_interval=30s"
@@ -46,86 +47,74 @@ def test_a_tune_confirms_the_best_that_there_is(finished: Finished) -> None:
     assert by_goal.low is not None
     assert by_goal.high is not None
     assert by_goal.low < exp(0.37) < by_goal.high
+    assert result.gain is not None
+    assert result.gain.ratio == pytest.approx(by_goal.ratio, rel=0.001)
     assert result.headline.startswith("Confirmed: indexing rate +4")
     assert result.headline.endswith(" blocks of fresh runs. Change tasks=2 + refresh_interval=30s.")
 
 
-def test_what_each_setting_gives_is_told_given_the_others(finished: Finished) -> None:
-    """The combination with it against the same without it, in the same blocks."""
-    _, result, _ = finished
-    found = {each.candidate: each for each in result.contributions}
-    assert {each.given for each in found.values()} == {"the others"}
-    assert found["tasks=2"].effect.ratio == pytest.approx(exp(0.25), rel=0.03)
-    assert found["refresh_interval=30s"].effect.ratio == pytest.approx(exp(0.12), rel=0.03)
+def test_what_each_setting_gives_is_told_with_an_interval(finished: Finished) -> None:
+    """By least squares over all runs of the mix, the best first; the terminal and the report say the same."""
+    path, result, _ = finished
+    names = {"tasks=2": 0.25, "refresh_interval=30s": 0.12, "codec=best_compression": -0.1}
+    assert [each.candidate for each in result.mixed] == list(names)
+    for each in result.mixed:
+        assert each.low is not None
+        assert each.high is not None
+        assert each.ratio == pytest.approx(exp(names[each.candidate]), rel=0.02)
+        assert each.low < each.ratio < each.high < 1.02 * each.ratio
+        assert each.runs == 16
+    page = (path / "report.html").read_text()
+    assert OF_THE_MIX in page
+    assert result.mixed[0].candidate in page
 
 
-def test_a_setting_that_adds_nothing_shown_is_named(finished: Finished) -> None:
-    """Only where it was measured given the others, and the choice as a whole is confirmed."""
-    _, result, _ = finished
-    assert not any("Not shown to add" in text for text in result.findings)
-    gains, nothing = result.contributions
-    for verdict in ("undecided", "same within 5 %"):
-        effect = nothing.effect.model_copy(update={"verdict": verdict})
-        (text,) = without_gain(
-            [
-                gains.model_copy(update={"effect": effect.model_copy(update={"verdict": "faster"})}),
-                nothing.model_copy(update={"effect": effect}),
-            ]
-        )
-        assert text == f"Not shown to add anything to the others: {nothing.candidate}. You may leave it out."
-    effect = nothing.effect.model_copy(update={"verdict": "too few runs"})
-    (text,) = without_gain([nothing.model_copy(update={"effect": effect})])
-    assert text == f"Measured too seldom to say what they add to the others: {nothing.candidate}."
+def test_the_terminal_and_the_report_say_the_same(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:
+    """The headline and all that was found besides."""
+    path, result, _ = finished
+    print_tune(result, {})
+    shown, page = " ".join(capsys.readouterr().out.split()), unescape((path / "report.html").read_text())
+    for text in (result.headline, *result.findings, *result.notes):
+        assert text in shown
+        assert text in page
 
 
-def test_a_setting_that_the_choice_never_ran_without_is_judged_by_the_mix(finished: Finished) -> None:
-    """Its interval over all other combinations holds "no change": nobody knows what it adds."""
-    _, result, _ = finished
-    chosen = [each.model_copy(update={"given": "the start"}) for each in result.contributions]
-    one, other = (each.candidate for each in chosen)
-    mixed = [
-        MixedEffect(candidate=one, ratio=1.2, low=1.1, high=1.3, runs=8),
-        MixedEffect(candidate=other, ratio=1.1, low=0.9, high=1.3, runs=8),
-    ]
-    assert list(without_gain(chosen, mixed)) == [f"Measured too seldom to say what they add to the others: {other}."]
-    assert list(without_gain(chosen)) == []
-
-
-def test_what_only_the_fit_has_chosen_is_reported_without_an_estimate(
+def test_a_choice_that_has_not_run_in_the_search_is_reported_all_the_same(
     tmp_path: Path, plan: TunePlan, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without time for a stage after the mix, the confirmation may be the first run of what it confirms."""
+    """Without time for combinations side by side, the confirmation may be the first run of what it confirms."""
     all_three = ("tasks=2", "refresh_interval=30s", "codec=best_compression")
     monkeypatch.setattr(Search, "together", lambda *_: None)
-    monkeypatch.setattr(Search, "first_round", lambda *_: (all_three,))
-    monkeypatch.setattr("lab.tune.search.SPARE", 0)
-    monkeypatch.setattr("lab.tune.search.MOST_MIXED", 2)
-    folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS | {"sink.tasks": log(3), "index.codec": 0.1})
-    execution(folder, start, bench).execute()
+    monkeypatch.setattr(Search, "finalists", lambda *_: [all_three])
+    folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS)
+    tune = execution(folder, start, bench)
+    tune.search = replace(tune.search, is_possible=lambda each: each != all_three)
+    tune.execute()
     result = analyse_tune(folder.path, ended=True)
     write_recommended(folder.path, result)
     write_tune_report(folder.path)
     print_tune(result, {})
-    assert [each.stage.kind for each in result.stages] == ["alone", "mixed", "confirm"]
+    assert [each.stage.kind for each in result.stages] == ["mixed", "mixed", "confirm"]
     assert result.chosen not in [each.combination for each in result.tried]
     assert result.recommended == result.chosen == all_three
-    assert not any("had estimated" in text for text in result.findings)
 
 
-def test_a_bound_beyond_which_the_estimate_lies_is_not_kept(finished: Finished) -> None:
+def test_a_bound_beyond_which_the_estimate_lies_is_broken(finished: Finished) -> None:
     """Even where its interval reaches back within it."""
     path, result, _ = finished
     bound = parsed_bounds(["size<=1.1x"], result.plan.goal)[0]
     tuned = Tuned.read(path)
     plan = tuned.plan.model_copy(update={"bounds": (bound,)})
+    assert tuned.confirmation is not None
     effects = [
         each.model_copy(update={"ratio": 1.14, "low": 1.05, "high": 1.24}) if each.metric == SIZE.name else each
-        for each in tuned.confirmation
+        for each in tuned.confirmation.effects
     ]
     beyond = replace(tuned, plan=plan)
-    vars(beyond)["confirmation"] = tuple(effects)
-    assert (tuned.is_confirmed, beyond.is_confirmed) == (True, False)
-    assert "but size<=1.1x is not kept: +14 %" in tune_result(beyond, ended=True).headline
+    vars(beyond)["confirmation"] = replace(tuned.confirmation, plan=plan, effects=effects)
+    made = tune_result(beyond, ended=True)
+    assert (made.is_confirmed, made.recommended) == (False, ())
+    assert "but breaks size<=1.1x: +14 %" in made.headline
 
 
 def test_the_recommended_profile_can_be_run(finished: Finished) -> None:
@@ -176,14 +165,15 @@ def test_the_report_tells_what_was_tried_and_what_was_not(finished: Finished) ->
     """And where else something is to be set; each stage has its own."""
     path, result, _ = finished
     page = (path / "report.html").read_text()
-    for text in ("codec=best_compression", "given the others", "PUT YOUR-INDEX", "stages/1-alone/report.html"):
+    for text in ("codec=best_compression", "What each setting gives", "PUT YOUR-INDEX", "stages/1-mixed/report.html"):
         assert text in page
     assert "documents become searchable later" in " ".join(result.notes)
     assert "topic" in result.notes[-1]
     for stage in result.stages:
         assert (path / stage.folder / "report.html").is_file()
-    worst = result.tried[-1]
-    assert (worst.combination, worst.dropped) == (("codec=best_compression",), "worse than the start")
+    assert len(result.tried) == 7
+    assert result.tried[0].combination == ("tasks=2", "refresh_interval=30s")
+    assert result.tried[-1].combination == ("codec=best_compression",)
 
 
 def test_a_tune_is_found_again_by_its_profile_or_its_folder(finished: Finished) -> None:
