@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri
 
 from lab.analysis.suite.comparisons import is_detected
-from lab.analysis.tune.estimates import CONFIDENCE, LEAST_CONFIRM_BLOCKS, breaks, keeps
+from lab.analysis.tune.estimates import CONFIDENCE, LEAST_CONFIRM_BLOCKS, keeps
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, Bound, Combination, Gain, TunePlan, combination_name
@@ -67,10 +67,14 @@ class Confirmation:
         return given_that_it_shows(told, effect.confidence)
 
     @property
+    def by_bound(self) -> list[tuple[Bound, Effect | None]]:
+        """Each bound with the effect of the choice on it."""
+        return [(bound, self.on(bound.metric)) for bound in self.plan.bounds]
+
+    @property
     def broken(self) -> Bound | None:
         """A bound that the choice is beyond by its estimate, or that was not measured; `None` if there is none."""
-        for bound in self.plan.bounds:
-            effect = self.on(bound.metric)
+        for bound, effect in self.by_bound:
             if effect is None or effect.ratio is None or bound.is_broken(effect.ratio):
                 return bound
         return None
@@ -91,15 +95,10 @@ class Confirmation:
         return is_detected(self.check)
 
     @property
-    def in_doubt(self) -> Sequence[Bound]:
-        """Bounds that the choice is within, but not all of its interval."""
-        found = ((bound, self.on(bound.metric)) for bound in self.plan.bounds)
-        return [bound for bound, effect in found if effect and not keeps(bound, effect) and not breaks(bound, effect)]
-
-    @property
     def is_confirmed(self) -> bool:
-        """Whether it is better, and nothing speaks against that."""
-        return self.is_better and not self.differs_from_itself and not self.in_doubt
+        """Whether it is better, its intervals are within all bounds, and the start does not differ from itself."""
+        kept = (effect is not None and keeps(bound, effect) for bound, effect in self.by_bound)
+        return self.is_better and all(kept) and self.check is not None and not self.differs_from_itself
 
 
 def given_that_it_shows(told: Gain, confidence: float) -> Gain:

@@ -17,7 +17,7 @@ LUCK = log(1.01)
 OF_THE_MIX = (
     "On average over the random values of the other settings: a least-squares fit to all runs of the mix. Each interval"
     " is of 95 % for itself: of twenty settings without effect, one is shown to have some. The estimates of what was"
-    " chosen are too high on average, because they chose it; the intervals hold for it, too."
+    " chosen are too good on average, because they chose it; the intervals hold for it, too."
 )
 TRIED = (
     "Ratios to the start over all blocks of the search, the best first. The best of many noisy estimates is too good,"
@@ -105,9 +105,10 @@ def findings(search: Findings) -> Iterator[str]:
     found = search.confirmation
     if found is not None and found.goal is not None:
         others = [name for name in labels(search.plan) if METRICS[name] != search.plan.goal.metric]
-        yield f"Beside it: {'; '.join(f'{LABELS[name]} {change(found.on(METRICS[name]))}' for name in others)}."
-        yield from (of_bound(bound, found.on(bound.metric)) for bound in search.plan.bounds)
-        yield from of_check(found)
+        figures = "; ".join(f"{LABELS[name]} {change(found.on(METRICS[name]))}" for name in others)
+        yield f"Beside it, as measured: {figures}."
+        yield from (of_bound(bound, effect) for bound, effect in found.by_bound)
+        yield of_check(found)
     small = [each.candidate for each in search.mixed if is_small(each)]
     if found is not None and found.is_better:
         unclear = [each.candidate for each in search.mixed if each.candidate in found.chosen and not is_shown(each)]
@@ -128,15 +129,16 @@ def of_bound(bound: Bound, effect: Effect | None) -> str:
     return f"{bound.text} {how}: {change(effect)}."
 
 
-def of_check(found: Confirmation) -> Iterator[str]:
+def of_check(found: Confirmation) -> str:
     """What the start shows against itself."""
-    if found.differs_from_itself:
-        yield (
-            f"The start differs from itself (A/A): {change(found.check)}. In one of twenty searches that is chance; run"
-            " it again to know."
-        )
-    elif found.check is not None:
-        yield f"The start against itself (A/A) shows no difference, as it should: {change(found.check)}."
+    if found.check is None:
+        return "The start was not compared with itself (A/A)."
+    if not found.differs_from_itself:
+        return f"The start against itself (A/A) shows no difference, as it should: {change(found.check)}."
+    return (
+        f"The start differs from itself (A/A): {change(found.check)}. In one of twenty searches that is chance; run it"
+        " again to know."
+    )
 
 
 def is_shown(effect: MixedEffect) -> bool:

@@ -107,7 +107,8 @@ def test_less_of_a_cost_is_a_gain() -> None:
     goal = parsed_goal("cpu")
     found = effect("c", START, goal.metric, [(exp(value), 1.0) for value in around(log(1 / 3), 0.01)])
     plan = a_plan().model_copy(update={"goal": goal})
-    confirmation = Confirmation(plan, ("c",), [found])
+    check = effect(CHECK, START, goal.metric, [(exp(value), 1.0) for value in around(0.0, 0.01)])
+    confirmation = Confirmation(plan, ("c",), [found, check])
     assert confirmation.is_confirmed
     assert confirmation.gain
     assert (confirmation.gain.low or 0.0) < 1 / 3 < (confirmation.gain.high or 0.0) < 0.4
@@ -117,8 +118,10 @@ def test_less_of_a_cost_is_a_gain() -> None:
 
 
 def test_a_clear_gain_beside_a_start_that_does_not_differ_from_itself_is_confirmed() -> None:
-    """By four blocks or more."""
+    """By four blocks or more; without a comparison of the start with itself it is recommended in doubt."""
     assert confirmed(around(0.3, 0.02), around(0.0, 0.02)).is_confirmed
+    unchecked = confirmed(around(0.3, 0.02))
+    assert (unchecked.is_better, unchecked.is_confirmed) == (True, False)
     assert not confirmed(around(0.3, 0.02, blocks=3), around(0.0, 0.02, blocks=3)).is_better
 
 
@@ -147,7 +150,8 @@ def test_a_bound_that_is_not_shown_to_be_kept_is_not_confirmed(
     size: float, spread: float, *, is_better: bool, is_confirmed: bool
 ) -> None:
     """All of its interval has to be within."""
-    found = confirmed(around(0.3, 0.02), sizes=around(log(size), spread), bounds=parsed_bounds(["size<=1.1x"], GOAL))
+    bounds = parsed_bounds(["size<=1.1x"], GOAL)
+    found = confirmed(around(0.3, 0.02), around(0.0, 0.02), around(log(size), spread), bounds)
     assert (found.is_better, found.is_confirmed) == (is_better, is_confirmed)
 
 

@@ -93,7 +93,7 @@ def search(
             id="confirmed",
         ),
         pytest.param(
-            search({"rate": (0.1, 0.1)}),
+            search({"rate": (0.1, 0.1), "A/A": (0.0, 0.01)}),
             "Confirmed: indexing rate +6.4 % (+0.2 % to +18 %) against the start, in 8 blocks of fresh runs. Measured:"
             " +11 %; what so many blocks can just show is too good on average. Change a + b.",
             id="just shown",
@@ -123,7 +123,7 @@ def search(
             id="not shown",
         ),
         pytest.param(
-            search({"cpu": (-1.0, 0.01)}, goal="cpu"),
+            search({"cpu": (-1.0, 0.01), "A/A": (0.0, 0.01)}, goal="cpu"),
             "Confirmed: Elasticsearch's CPU per document -63 % (-64 % to -63 %) against the start, in 8 blocks of fresh"
             " runs. Change a + b.",
             id="a cost",
@@ -204,6 +204,12 @@ def test_a_bound_that_was_not_measured_is_not_said_to_be_kept() -> None:
 def test_the_start_against_itself_is_told_as_it_is(check: float, text: str) -> None:
     """Whether it differs or not."""
     assert text in list(findings(search({"rate": (0.3, 0.01), "A/A": (check, 0.01)})))
+
+
+def test_without_a_check_that_is_said() -> None:
+    """Its runs may all have failed."""
+    text = "The start was not compared with itself (A/A)."
+    assert text in list(findings(search({"rate": (0.3, 0.01)})))
 
 
 def test_what_was_not_compared_is_not_told() -> None:
