@@ -1,6 +1,7 @@
 """Lays two runs, or two series of runs, beside each other, as far as what went into them allows it."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -76,6 +77,7 @@ class Side:
         metrics: Of each run.
         control: All runs of the control of its suite that count; `None` of a run, and of the control itself.
         beside: Of each run the metrics of the control's run in the same block; empty without a control.
+        starts: Of each run, which start of the servers it ran on.
     """
 
     label: str
@@ -84,6 +86,7 @@ class Side:
     metrics: tuple[tuple[Metric, ...], ...]
     control: "Side | None" = None
     beside: tuple[tuple[Metric, ...], ...] = ()
+    starts: tuple[int, ...] = ()
 
     def values(self, name: str, scope: str) -> list[float]:
         """The values of a metric that are known, by run."""
@@ -95,12 +98,17 @@ class Side:
         ]
 
     def log_ratios(self, name: str, scope: str) -> list[float]:
-        """By block the logarithm of the variant's value over the control's, where both are known and above zero."""
-        pairs = [
-            (value_of(own, name, scope), value_of(other, name, scope))
-            for own, other in zip(self.metrics, self.beside, strict=False)
-        ]
-        return [log(own / other) for own, other in pairs if own and other and min(own, other) > 0]
+        """By start of the servers the mean logarithm of the variant's value over the control's in the same block.
+
+        Blocks of one start share what was drawn when it started, which differs between variant and control; and two
+        suites never share a start.
+        """
+        by_start: dict[int, list[float]] = defaultdict(list)
+        for runs, other_runs, start in zip(self.metrics, self.beside, self.starts, strict=False):
+            own, other = value_of(runs, name, scope), value_of(other_runs, name, scope)
+            if own and other and min(own, other) > 0:
+                by_start[start].append(log(own / other))
+        return [fmean(values) for values in by_start.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,7 @@ class Row:
         first, second: Geometric mean of the runs' values, the arithmetic one where some are zero; `None`: not known.
         ratio: second / first, or where both ran beside the same control, of their ratios to it; `None` where the two
             must not be compared, or one of them is not above zero.
-        difference: Of the mean logarithms of these, with at least 3 blocks on either side; `None` without a control:
+        difference: Of the mean logarithms of these, with at least 3 starts on either side; `None` without a control:
             machines change from session to session, by how much only what both contain can tell.
         low, high, verdict: As one of all metrics that are judged (Holm); a difference without a spread has no interval.
         differing: The inputs that this metric depends on and that are not the same.

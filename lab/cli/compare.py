@@ -131,7 +131,8 @@ def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
             yield variant.name, made
         else:
             beside = tuple(controls[block].result.metrics if block in controls else () for block, _ in mine)
-            yield variant.name, replace(made, control=control, beside=beside)
+            starts = tuple(plan.start_of(block) for block, _ in mine)
+            yield variant.name, replace(made, control=control, beside=beside, starts=starts)
 
 
 def check_inputs(pairs: Pairs, vary: frozenset[str]) -> None:
@@ -176,13 +177,13 @@ def show(comparison: Comparison, *, every: bool) -> None:
         console.print("more than one setting differs: an effect cannot be attributed to one of them")
     if comparison.has_verdicts:
         console.print(
-            "Ratios and verdicts are those of each variant ÷ its suite's control, block by block: what the machine did"
-            " between the two suites is in both. The verdicts of a table hold together at 95 % (Holm)."
+            "Ratios and verdicts are those of each variant ÷ its suite's control, start by start of the servers: what"
+            " the machine did between the two suites is in both. The verdicts of a table hold together at 95 % (Holm)."
         )
     else:
         console.print(
             "no verdict: the two were measured at different times, and nothing tells what changed meanwhile; run both"
-            " in one suite"
+            " in one suite, or in two beside the same control, each with `--starts 3` or more"
         )
 
 

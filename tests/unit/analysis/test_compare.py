@@ -164,6 +164,13 @@ def test_what_ran_beside_the_same_control_has_an_interval_and_a_verdict() -> Non
     assert comparison.has_verdicts
 
 
+def test_blocks_of_one_start_of_the_servers_are_no_comparison_of_two_suites() -> None:
+    """What was drawn when it started is in all of them."""
+    rates = [9_973.0, 10_007.0, 10_037.0, 9_990.0]
+    sides = [replace(beside(series("one", rates), rates), starts=(1, 1, 2, 2)) for _ in range(2)]
+    assert not compare(*sides).has_verdicts
+
+
 @pytest.mark.parametrize("mapping", [None, "another"])
 def test_without_the_same_control_in_both_there_is_no_verdict(mapping: str | None) -> None:
     """Rates that do not overlap may be two days of one machine, or a control that is half as fast itself."""
@@ -187,6 +194,7 @@ def test_the_more_metrics_are_judged_the_more_is_asked_of_each() -> None:
             tuple(of_four_metrics(factor, run) for run in range(5)),
             control=Side("control", {}, {}, ()),
             beside=(tuple(metric.model_copy(update={"value": 1.0}) for metric in of_four_metrics(1.0, 0)),) * 5,
+            starts=(1, 2, 3, 4, 5),
         )
         for label, factor in (("one", 1.0), ("two", 1.03))
     )
@@ -228,7 +236,8 @@ def series(label: str, rates: list[float] | list[None]) -> Side:
 def beside(of: Side, rates: list[float]) -> Side:
     """The same beside runs of a control with such rates."""
     control = series("control", rates)
-    return replace(of, control=replace(control, metrics=()), beside=control.metrics)
+    starts = tuple(range(len(rates)))
+    return replace(of, control=replace(control, metrics=()), beside=control.metrics, starts=starts)
 
 
 def test_only_what_counts_documents_depends_on_their_shape() -> None:

@@ -136,6 +136,8 @@ def suite_folder(runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...], s
         repetition=None,
         variants=variants,
         order=(names,) * len(ms_per_1000_docs),
+        starts=len(ms_per_1000_docs),
+        started=tuple(range(1, 1 + len(ms_per_1000_docs))),
         metrics=(MetricKey(name="indexing_latency_ms", scope="primaries"),),
     )
     (folder.path / "plan.json").write_text(plan.model_dump_json())

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.statistics.warm_up import is_warm
 from lab.errors import ProfileError, StackError
-from lab.records.result import Result
+from lab.records.result import Metric, Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
-from lab.suite.limit import FEWEST_DRAINS, LEAST_DRAINS, MOST_DRAINS
+from lab.suite.limit import FEWEST_DRAINS, LEAST_DRAINS, MOST_DRAINS, measured_limit
 from tests.unit.suite.drained import DrainedServers, streaming
 from tests.unit.suite.test_suite_execution import a_result
 
@@ -105,3 +106,16 @@ def test_drains_that_fail_tell_no_limit(tmp_path: Path) -> None:
     limit_drains = [name for name, _, _ in bench.ran[-FEWEST_DRAINS:]]
     assert limit_drains == ["control"] * FEWEST_DRAINS
     assert len(bench.ran) < 16
+
+
+def test_drains_that_still_rise_are_no_part_of_the_limit() -> None:
+    """The first ones on servers that were just warmed; the limit is that of those from which on they are alike."""
+    rates = iter([30_000.0, 45_000.0, 54_000.0, *[60_000.0 + (-1) ** number * 300 for number in range(16)]])
+
+    def drain(_number: int) -> Result:
+        rate = Metric(name="indexing_rate_docs_per_s", scope="primaries", unit="docs/s", value=next(rates))
+        return a_result().model_copy(update={"metrics": (rate,)})
+
+    limit, drains = measured_limit(drain, is_warm=is_warm, is_late=lambda: False)
+    assert limit.value == pytest.approx(60_000, rel=0.01)
+    assert drains >= 3

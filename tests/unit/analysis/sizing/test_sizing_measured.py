@@ -93,8 +93,16 @@ def test_several_runs_tell_the_spread(tmp_path: Path) -> None:
             lambda: (run(TRUTH), with_samples(samples(TRUTH), lambda _: {"sink": None})),
             "got a sink that does not tell how long its requests take, expected a connector of Sluice",
         ),
+        (
+            lambda: (run(TRUTH), sent_again(item_retries=11_507)),
+            "got 11,507 documents sent again, beside 115,069, expected a run without: servers were full",
+        ),
+        (
+            lambda: (run(TRUTH), sent_again(bulk_requests_failed=3)),
+            "got 3 bulk requests of 115 that failed, expected a run without",
+        ),
     ],
-    ids=["not verified", "direct", "elsewhere", "short", "another sink"],
+    ids=["not verified", "direct", "elsewhere", "short", "another sink", "rejections", "failed requests"],
 )
 def test_a_run_that_does_not_serve_is_refused(tmp_path: Path, made: Any, refusal: str) -> None:
     """With what it lacks."""
@@ -102,6 +110,15 @@ def test_a_run_that_does_not_serve_is_refused(tmp_path: Path, made: Any, refusal
     with pytest.raises(ProfileError) as error:
         measured([analyse(place)])
     assert str(error.value).partition(": ")[2] == refusal
+
+
+def sent_again(**counters: int) -> list[Sample]:
+    """Samples of a run in which so much was sent more than once."""
+
+    def change(sample: Sample) -> dict[str, object]:
+        return {"sink": sample.sink and sample.sink.model_copy(update=counters if sample.sink.bulk_requests else {})}
+
+    return with_samples(samples(TRUTH), change)
 
 
 def unverified(truth: Truth) -> tuple[Run, list[Sample]]:
