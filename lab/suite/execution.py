@@ -24,7 +24,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.limit import LIMIT_S, LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
-from lab.suite.loads import LoadSizes, is_share
+from lab.suite.loads import LEAST_DRAIN_S, MOST_TIMES, LoadSizes, is_share, lengthened
 from lab.suite.plan import INTERRUPTED_S, WARM_SHARE, WARM_UPS, next_block, pairs_of_part, taken_s
 from producers.dataset import Dataset
 
@@ -36,11 +36,6 @@ and 94 % with 8."""
 MOST_BLOCKS = 60
 LEAST_REPEATED, MOST_REPEATED = 3, 0.2
 """Disturbed runs that are repeated: so many, or so large a share of all runs."""
-MARGIN = 1.2
-"""Other variants may be faster than the one that the servers are warmed with."""
-MOST_TIMES = 50
-LEAST_DRAIN_S = 10.0
-"""Of the fastest variant: the start, three seconds of warm-up, five that are measured, and the end."""
 LAST_RATES = 2
 MOST_LENGTHENED = 3
 """Times that the drains of full size are made longer: a rate that rests on the start of a load tells too few."""
@@ -423,8 +418,8 @@ class SuiteExecution:
             documents: Of a warm-up.
         """
         takes_s, least_s = documents / docs_per_s, self.drains_last_s
-        times = 1 if takes_s >= least_s else ceil(MARGIN * least_s / takes_s)
-        return LoadSizes(docs_per_s, times=times if is_share(self.plan.rate) else min(MOST_TIMES, times))
+        most = None if is_share(self.plan.rate) else MOST_TIMES
+        return LoadSizes(docs_per_s, times=lengthened(takes_s, least_s, most))
 
     def enlarge(self, result: Result) -> bool:
         """Make drains longer where one of full size is over too soon; whether it was.

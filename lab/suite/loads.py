@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 
 from lab.profiles import Direct, Profile
 from lab.profiles.loader import override
@@ -11,6 +12,13 @@ from lab.records.suite import SuitePlan
 
 COUNTS = ("documents", "books")
 """Keys of a dataset that say how much of it there is."""
+
+
+MARGIN = 1.2
+"""Other variants may be faster than the one that the servers are warmed with."""
+MOST_TIMES = 50
+LEAST_DRAIN_S = 10.0
+"""Of the fastest variant: the start, three seconds of warm-up, five that are measured, and the end."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,12 @@ class LoadSizes:
     limit_low: float | None = None
     limit_high: float | None = None
     limit_drains: int | None = None
+
+
+def lengthened(takes_s: float, least_s: float, most: int | None) -> int:
+    """By what the documents of a drain are multiplied that takes so long and shall last longer."""
+    times = 1 if takes_s >= least_s else ceil(MARGIN * least_s / takes_s)
+    return times if most is None else min(most, times)
 
 
 def sizes_of(plan: SuitePlan) -> LoadSizes | None:

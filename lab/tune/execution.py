@@ -28,9 +28,9 @@ from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import START, Combination, Stage, TunePlan, combination_name
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
-from lab.suite.execution import MOST_TIMES, Bench, SuiteExecution, SuiteProgress
+from lab.suite.execution import Bench, SuiteExecution, SuiteProgress
 from lab.suite.folder import SuiteFolder
-from lab.suite.loads import LoadSizes, resized, sizes_of
+from lab.suite.loads import MOST_TIMES, LoadSizes, resized, sizes_of
 from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, kind_of, make_plan, next_block, pairs_of_part, taken_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import BETWEEN_S, Expected

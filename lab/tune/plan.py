@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from lab.profiles import Profile
 from lab.profiles.spaces import Start
-from lab.suite.execution import MARGIN
-from lab.suite.loads import COUNTS, STREAM_S
+from lab.suite.loads import COUNTS, MARGIN, STREAM_S
 from lab.suite.plan import RATE_DOCS_PER_S, RUN_BASE_S, WARM_UPS
 from lab.tune.search import Times
 

@@ -17,12 +17,11 @@ from lab.suite.execution import (
     FIRST_BLOCKS,
     FIRST_BLOCKS_OF_FEW,
     MOST_BLOCKS,
-    MOST_TIMES,
     SuiteExecution,
     least_blocks,
 )
 from lab.suite.folder import SuiteFolder
-from lab.suite.loads import LoadSizes
+from lab.suite.loads import MOST_TIMES, LoadSizes
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan, a_result
 
 NAMES = ("control", "static", "flat")
