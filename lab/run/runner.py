@@ -355,8 +355,7 @@ class _RunUnderWay:
                 self.sink.drain(sampler, delivered.delivered)
         self.sink.stop_command()
         histograms = self.warm_up.cut(self.sink.histograms())
-        if self.context.filled:
-            # A record is as old as the topic that it waited in, which an earlier run has filled.
+        if self.context.filled:  # then a record is as old as the topic, which an earlier run has filled
             histograms = histograms.model_copy(update={"record_age": None})
         return LoadOutcome(delivered, None, histograms, self.sink.ledger(), query_load)
 

@@ -31,17 +31,13 @@ from producers.dataset import Dataset
 FIRST_BLOCKS = 4
 """Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
 FIRST_BLOCKS_OF_FEW, FEW = 8, 6
-"""Few comparisons know less of the noise together: of one alone, 92 % of the intervals at 95 % are right with 4 blocks,
-and 94 % with 8."""
+"""Few comparisons know less of the noise together: their intervals are wider."""
 MOST_BLOCKS = 60
-LEAST_REPEATED, MOST_REPEATED = 3, 0.2
-"""Disturbed runs that are repeated: so many, or so large a share of all runs."""
+LEAST_REPEATED, MOST_REPEATED = 3, 0.2  # disturbed runs that are repeated: so many, or such a share of all
 LAST_RATES = 2
-MOST_LENGTHENED = 3
-"""Times that the drains of full size are made longer: a rate that rests on the start of a load tells too few."""
+MOST_LENGTHENED = 3  # times that drains are made longer: a rate that rests on the start of a load tells too few
 MOST_WARM_UPS = 8
-MOST_WARM_UP_S = 180.0
-"""Of warm-up drains, after which no other begins: a load of minutes has compiled what there is to compile."""
+MOST_WARM_UP_S = 180.0  # of drains, after which no other begins: a load of minutes has compiled what there is
 
 
 class Bench(Protocol):
