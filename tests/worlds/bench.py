@@ -43,8 +43,11 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Whether the truth lies in the interval, or what was told is near enough to it; nothing told is not false."""
-        if self.told is None:
+        """Whether the truth lies in the interval, or what was told is near enough to it.
+
+        Nothing told is not false, nor what was told of a window that the run does not name.
+        """
+        if self.told is None or self.truth != self.truth:
             return True
         if isinstance(self.truth, str) or not isinstance(self.told, float | int):
             return self.told == self.truth
