@@ -6,6 +6,7 @@ python -m tests.worlds.by_hand --only drain,suite   # some
 
 import argparse
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -390,6 +391,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="the file that gets the output of all commands, and the table")
     given = parser.parse_args()
     wanted = [case for case in CASES if not given.only or case.__name__ in given.only.split(",")]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers end, too
     rows: list[Row] = []
     with bench() as on:
         for case in wanted:
