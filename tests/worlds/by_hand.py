@@ -109,6 +109,16 @@ def stream(on: Bench) -> Iterator[Row]:
     yield Row("stream", "limited by", "the requested rate", limit_in(output, told))
 
 
+def overload(on: Bench) -> Iterator[Row]:
+    """A stream above the limit: its rate is the limit, and the run says that it did not keep up."""
+    on.tell(*PACE)
+    output = on.measure("run", "quickstart", "--documents", "90000", "--rate", "4000")
+    told = on.result()
+    yield limit("overload", RATE, told)
+    yield from of_run("overload", on)
+    yield Row("overload", "says that it did not keep up", "yes", "yes" if "did NOT keep up" in output else "no")
+
+
 def shapes(on: Bench) -> Iterator[Row]:
     """Updates, ids that are offsets, and several indices: the rate is that of operations, of all indices together."""
     on.tell(*PACE)
@@ -381,7 +391,7 @@ def page(on: Bench) -> Iterator[Row]:
     yield Row("page", "limited by", "Elasticsearch", None if is_busy else seen["state"]["limit"]["stage"])
 
 
-CASES: tuple[Case, ...] = (drain, ramp, direct, stream, shapes, faults, size, page, share, race, suite, tune)
+CASES: tuple[Case, ...] = (drain, ramp, direct, stream, overload, shapes, faults, size, page, share, race, suite, tune)
 
 
 def main() -> int:
