@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import orjson
 
 from lab.analysis.figures.definitions import value_of
@@ -142,6 +143,16 @@ class Told:
 
     result: Result
     truth: Mapping[str, Any]
+    used_cpu_s: Sequence[Sequence[float]]
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU that the played server used for a document, from the start of the load to the end of its merges."""
+        ends_s = {phase.name: phase.ended_s for phase in self.result.phases}
+        began_s = next(phase.started_s for phase in self.result.phases if phase.name == "load")
+        at_s, cpu_s = zip(*self.used_cpu_s, strict=True)
+        used_s = np.interp([began_s, ends_s.get("settle", ends_s["load"])], at_s, cpu_s)
+        return float(1e6 * (used_s[1] - used_s[0]) / self.truth["documents"])
 
     def value(self, name: str, scope: str = "run") -> float | None:
         """A figure that it tells."""
@@ -184,7 +195,7 @@ def told(folder: Path, truth: Mapping[str, Any]) -> Told:
     result = Result.model_validate_json((folder / "result.json").read_bytes())
     (load,) = (phase for phase in result.phases if phase.name == "load")
     (index,) = (each for each in truth["indices"] if load.started_s <= each["began_s"] <= load.ended_s)
-    return Told(result, index)
+    return Told(result, index, truth["used_cpu_s"])
 
 
 def counted_runs(suite: Path, truth: Mapping[str, Any]) -> list[tuple[str, Told]]:

@@ -129,13 +129,15 @@ def shapes(on: Bench) -> Iterator[Row]:
     ):
         options = [word for pair in words for word in ("--set", pair)]
         on.measure("run", profile, "--documents", "60000", *options)
-        folder, truths = on.latest(*profile.split("/")), on.truth()["indices"]
+        folder, truth = on.latest(*profile.split("/")), on.truth()
         result = Result.model_validate_json((folder / "result.json").read_bytes())
         indices = [
-            each for each in truths if result.phases[0].started_s <= each["began_s"] <= result.phases[-1].ended_s
+            each
+            for each in truth["indices"]
+            if result.phases[0].started_s <= each["began_s"] <= result.phases[-1].ended_s
         ]
         rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
-        served = sum(Told(result, each).served_docs_per_s for each in indices)
+        served = sum(Told(result, each, truth["used_cpu_s"]).served_docs_per_s for each in indices)
         yield Row(case, "indexing rate, served in the window", served, rate, 0.01)
         yield Row(case, "status", "verified", result.status)
         cost = value_of(result.metrics, "cpu_s_per_million_docs", "elasticsearch")
@@ -186,9 +188,9 @@ def of_run(case: str, on: Bench) -> Iterator[Row]:
     yield Row(
         case,
         "CPU-s per million documents",
-        truth["pace"]["cpu_us"],
+        told.cpu_us,
         told.value("cpu_s_per_million_docs", "elasticsearch"),
-        0.05,
+        0.02,
     )
     yield Row(case, "documents indexed", truth["documents"], float(told.result.documents.indexed), 1e-6)
 
@@ -336,20 +338,21 @@ def combined(names: str) -> float:
 def size(on: Bench) -> Iterator[Row]:
     """Machines from a few drains: what they rest on, beside the truth."""
     on.tell(*PACE)
+    runs = []
     for _ in range(3):
         on.measure("run", "quickstart", "--documents", "60000")
-    runs = sorted(path.name for path in (on.runs / "quickstart").iterdir() if path.name[0].isdigit())[-3:]
-    options = [word for run in runs for word in ("--run", run)]
+        runs.append(on.result())
+    options = [word for run in runs for word in ("--run", run.result.run_id)]
     on.measure("size", "--rate", "20000", "--replicas", "1", "--json", *options)
     output = on.said[-1].partition("\n")[2]
-    told = orjson.loads(output[: output.rindex("}") + 1])
-    truth = on.truth()["indices"][-3:]
-    costs = told["measured"]["costs"]
-    yield interval("size", "CPU of Elasticsearch, µs", 60, costs["elasticsearch_cpu_us"])
-    request_us = fmean(1000 * each["answered_ms"]["mean"] * each["requests"] / each["documents"] for each in truth)
+    sizing = orjson.loads(output[: output.rindex("}") + 1])
+    costs, cpu_us = sizing["measured"]["costs"], fmean(run.cpu_us for run in runs)
+    yield interval("size", "CPU of Elasticsearch, µs", cpu_us, costs["elasticsearch_cpu_us"])
+    requests = [(run.truth["answered_ms"]["mean"], run.truth["requests"], run.truth["documents"]) for run in runs]
+    request_us = fmean(1000 * mean_ms * count / documents for mean_ms, count, documents in requests)
     yield interval("size", "request time of a document, µs", request_us, costs["request_us"])
-    cores = next(each for each in told["parts"][0]["demands"] if each["resource"] == "CPU")
-    yield interval("size", "cores busy in Elasticsearch", 20_000 * 2 * 60e-6, cores["amount"])
+    cores = next(each for each in sizing["parts"][0]["demands"] if each["resource"] == "CPU")
+    yield interval("size", "cores busy in Elasticsearch", 20_000 * 2 * cpu_us / 1e6, cores["amount"])
 
 
 def interval(case: str, figure: str, truth: float, told: Mapping[str, float | None]) -> Row:

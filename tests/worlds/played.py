@@ -39,6 +39,7 @@ def truth(server: Server, pace: Pace, wall_s: float) -> dict[str, Any]:
         "rules": [asdict(rule) for rule in server.rules],
         "indices": [of_index(index, wall_s) for index in server.ever if index.bins],
         "unknown_requests": server.unknown,
+        "used_cpu_s": [[wall_s + at_s, cpu_s] for at_s, cpu_s in server.used_cpu_s],
     }
 
 

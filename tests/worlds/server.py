@@ -35,6 +35,7 @@ class Server:
         ever: All indices, the deleted ones, too, in the order in which they were made.
         unknown: Requests that have no answer here, and how often they came.
         told_cpu_s: CPU that all documents have cost, as of the last tick.
+        used_cpu_s: CPU that this process had used at each tick, with the instant.
         cpu_before_s: CPU that this process has used for anything but documents.
         burns: Whether this process is to use that CPU; until it has, merges are under way, for which the lab waits.
     """
@@ -54,6 +55,7 @@ class Server:
         self.told_cpu_s = 0.0
         self.burns = False
         self.cpu_before_s = time.process_time()
+        self.used_cpu_s: list[tuple[float, float]] = []
         self._cpu_s: list[tuple[float, float]] = []
         self._routes = [(method, re.compile(pattern), getattr(self, name)) for method, pattern, name in ROUTES]
 
@@ -104,6 +106,7 @@ class Server:
         while True:
             self.settle()
             now_s = self.now_s()
+            self.used_cpu_s.append((now_s, time.process_time()))
             self._cpu_s = [*(each for each in self._cpu_s if each[0] > now_s - 1), (now_s, self.told_cpu_s)]
             await asyncio.sleep(CPU_EVERY_S)
 
