@@ -70,7 +70,7 @@ def begin_and_fail(page: BarePage) -> None:
     wait_until(lambda: not page.ask("/api/now")[1]["child"]["running"])
     child = page.ask("/api/now")[1]["child"]
     assert child["exit_status"] != 0
-    assert "1.2.3" in " ".join(child["said"])
+    assert "1.2.3" in " ".join(child["said"]), child
 
 
 def test_a_full_disk_is_said_and_ends_when_there_is_room(page: BarePage, disk: Path) -> None:
