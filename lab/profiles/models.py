@@ -282,7 +282,11 @@ class Verify(Section):
         "stored",
         description="stored: every document is in the index; consumed: every record was read and none is stored",
     )
-    sample: int = Field(1000, ge=0, description="Documents drawn at random and compared with the dataset")
+    sample: int = Field(
+        1000,
+        ge=0,
+        description="Documents drawn at random and compared with the dataset; of up to 20,000 each is compared; 0: none",
+    )
 
 
 class QueryWindow(Section):

@@ -24,7 +24,7 @@ class Documents(Record):
             transform failed, or a transform removed them.
         missing: Documents expected in the index, but not there.
         unexpected: Documents in the index that nothing of this run produced.
-        sampled: Documents drawn at random and compared with the dataset.
+        sampled: Documents compared with the dataset: drawn at random, or all of a small index.
         sample_mismatches: Those of them that differ from what the dataset says.
     """
 

@@ -38,6 +38,8 @@ from producers.dataset import Dataset
 from producers.part import parts_of
 
 SOURCES_AT_ONCE = 200
+COMPARED_WHOLE = 20_000
+"""An index of so many documents is compared in a second or two; of a larger one a sample is drawn."""
 READINGS = 3
 
 
@@ -49,7 +51,7 @@ class VerificationTarget:
         key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
         ids_are_generated: Whether the cluster has made the ids, so that documents are known by their contents alone.
         id_prefix: What stands before `topic+partition+offset`.
-        sample: Documents to draw at random.
+        sample: Documents to draw at random from an index of more than 20,000; of a smaller one each is compared. 0: none.
         seed: Another seed draws others.
         refusals: Problems that the load itself has seen, a sentence each.
         shares_dead_letters: Whether the topic of dead letters has those of other topics, too.
@@ -266,7 +268,8 @@ def by_ids(
     gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
     rules = SourceRules.of(*cluster.described(index))
     draw = random.Random(target.seed)  # noqa: S311 - a sample, no secret
-    sample = ids.sample(target.sample, draw, gone) if rules.kind != "none" else {}
+    wanted = len(expected) if target.sample and len(expected) <= COMPARED_WHOLE else target.sample
+    sample = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
     stored = stored_documents(cluster, index, list(sample))
     return Found(

@@ -19,7 +19,7 @@ def test_a_run_with_updates_is_verified_by_key() -> None:
     kafka = FakeKafka(Prices())
     documents, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
     assert verification.problems == ()
-    assert (documents.indexed, documents.already_there, documents.sampled) == (89, 122, 31)
+    assert (documents.indexed, documents.already_there, documents.sampled) == (89, 122, 89)
 
 
 def test_a_run_is_verified_by_offset() -> None:
@@ -27,11 +27,29 @@ def test_a_run_is_verified_by_offset() -> None:
     kafka = FakeKafka(Prices())
     documents, verification = verified(kafka, index_by_offset(kafka), key_is_id=False)
     assert verification.problems == ()
-    assert (documents.indexed, documents.already_there, documents.sampled) == (211, 0, 31)
+    assert (documents.indexed, documents.already_there, documents.sampled) == (211, 0, 211)
 
 
-def test_an_older_price_in_the_index_is_an_altered_document() -> None:
+def test_one_altered_document_of_a_small_index_is_found() -> None:
+    """Each is compared, however few would be drawn; none where none is asked for."""
+    kafka = FakeKafka(Prices())
+    stored = index_by_offset(kafka) | {f"{TOPIC}+1+101": {"price": -1}}
+    _, verification = verified(kafka, stored, key_is_id=False, sample=1)
+    assert verification.problems == (f"1 of 211 sampled documents differs from the dataset, such as {TOPIC}+1+101",)
+    assert verified(kafka, stored, key_is_id=False, sample=0)[0].sampled == 0
+
+
+def test_of_a_large_index_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many documents as asked for."""
+    monkeypatch.setattr("lab.run.verify.verify.COMPARED_WHOLE", 88)
+    kafka = FakeKafka(Prices(documents=89))
+    documents, verification = verified(kafka, index_by_offset(kafka), key_is_id=False)
+    assert (verification.problems, documents.indexed, documents.sampled) == ((), 89, 31)
+
+
+def test_an_older_price_in_the_index_is_an_altered_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is stored must be the last word on its key."""
+    monkeypatch.setattr("lab.run.verify.verify.COMPARED_WHOLE", 0)
     kafka = FakeKafka(Prices())
     stored = {name: {"price": -1} for name in index_by_key(kafka.dataset)}
     _, verification = verified(kafka, stored, key_is_id=True, sample=1)
@@ -77,7 +95,7 @@ def test_a_direct_load_is_verified_without_kafka() -> None:
     assert (documents.indexed, documents.delivered, documents.dead_lettered) == (89, None, None)
     assert told == [
         *((done, "reading every id back") for done in (23, 46, 69, 89)),
-        (89, "comparing 31 documents"),
+        (89, "comparing 89 documents"),
     ]
 
 
