@@ -86,7 +86,15 @@ def infer(
     """Propose a static mapping for your file, with a reason for each field, and check it on a server."""
     path = out or Path(FOLDER) / f"{name_from(file) or 'documents'}.json"
     measures = measures_of(None, minutes, None)
-    options = SuiteOptions(measures, resume, target, target_file, runs, page, open_it)
+    options = SuiteOptions(
+        measures=measures,
+        resume=resume,
+        target=target,
+        target_file=target_file,
+        runs=runs,
+        page=page,
+        open_it=open_it,
+    )
     check_place(path, is_read=compare or resume, is_written=not resume)
     read = read_sample(file, sample, key)
     if not resume:
@@ -204,7 +212,16 @@ def explain(
     units = units_of(load_mapping(name), name)
     documents = Documents(on, key, load_count(on), elasticsearch)
     measures = measures_of(None, minutes, None)
-    options = SuiteOptions(measures, resume, target, target_file, runs, page, open_it, seed=seed)
+    options = SuiteOptions(
+        measures=measures,
+        resume=resume,
+        target=target,
+        target_file=target_file,
+        runs=runs,
+        page=page,
+        open_it=open_it,
+        seed=seed,
+    )
     if resume:
         chosen = begun_units(find_suite(runs, without_each(name, [], documents).name).plan(), units)
     else:

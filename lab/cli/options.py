@@ -13,6 +13,8 @@ from producers.registry import DATASETS
 RUNS = Path("runs")
 ALADIN = "aladin: used books as Aladin, a Korean online bookshop, lists them"
 DATASET_HELP = f"Dataset: {', '.join(DATASETS)}. {ALADIN}."
+DOCUMENTS, SERVERS, OUTPUT = "Documents", "Servers", "Output"
+"""Groups of options in a command's help."""
 
 ProfileArgument = Annotated[
     str,
@@ -30,7 +32,7 @@ RunArgument = Annotated[
         autocompletion=complete.runs,
     ),
 ]
-RunsOption = Annotated[Path, typer.Option("--runs", help="Folder of the runs and suites.")]
+RunsOption = Annotated[Path, typer.Option("--runs", help="Folder of the runs and suites.", rich_help_panel=OUTPUT)]
 JsonOption = Annotated[
     bool,
     typer.Option(
@@ -38,9 +40,10 @@ JsonOption = Annotated[
         callback=keep_output_for_json,
         is_eager=True,
         help="Print the result as JSON; everything else goes to standard error.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
+OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.", rich_help_panel=OUTPUT)]
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -56,6 +59,7 @@ TargetOption = Annotated[
         "--target",
         metavar="TARGET",
         help="local: servers on this machine; compose: this checkout's containers; remote: your own cluster.",
+        rich_help_panel=SERVERS,
     ),
 ]
 TargetFileOption = Annotated[
@@ -64,7 +68,23 @@ TargetFileOption = Annotated[
         "--target-file",
         metavar="FILE",
         help="Addresses and credentials of your cluster; default: SLUICE_TARGET_FILE, else SLUICE_* variables.",
+        rich_help_panel=SERVERS,
     ),
+]
+DatasetOption = Annotated[str | None, typer.Option("--dataset", help=DATASET_HELP, rich_help_panel=DOCUMENTS)]
+FileOption = Annotated[
+    str | None, typer.Option("--path", help="NDJSON file of the dataset `file`.", rich_help_panel=DOCUMENTS)
+]
+FileKeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        help="Field of that file that holds the key; else the line's number.",
+        rich_help_panel=DOCUMENTS,
+    ),
+]
+DocumentsOption = Annotated[
+    int | None, typer.Option("--documents", help="How many documents.", rich_help_panel=DOCUMENTS)
 ]
 PathOption = Annotated[
     str | None, typer.Option("--path", envvar="SLUICE_STREAM_PATH", help="NDJSON file of the dataset `file`.")

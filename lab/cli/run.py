@@ -13,8 +13,12 @@ from lab.analysis.page.terminal import terminal_table, verdict_line
 from lab.cli.ci_files import CiFiles, junit_file
 from lab.cli.expectations import ending_of, expectation, failures
 from lab.cli.options import (
-    DATASET_HELP,
     RUNS,
+    SERVERS,
+    DatasetOption,
+    DocumentsOption,
+    FileKeyOption,
+    FileOption,
     JsonOption,
     OpenOption,
     ProfileArgument,
@@ -39,38 +43,50 @@ from lab.targets.servers import Servers
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 
+DRIVERS, CHECKS = "Drivers on other hosts", "Checks, for CI"
+
 
 def run(
     profile: ProfileArgument,
     *,
-    elasticsearch: Annotated[str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = None,
+    elasticsearch: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.", rich_help_panel=SERVERS)
+    ] = None,
     opensearch: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.")
+        str | None,
+        typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.", rich_help_panel=SERVERS),
     ] = None,
-    dataset: Annotated[str | None, typer.Option(help=DATASET_HELP)] = None,
-    path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
-    key: Annotated[
-        str | None, typer.Option(help="Field of that file that holds the key; else the line's number.")
-    ] = None,
-    documents: Annotated[int | None, typer.Option(help="How many documents.")] = None,
+    dataset: DatasetOption = None,
+    path: FileOption = None,
+    key: FileKeyOption = None,
+    documents: DocumentsOption = None,
     rate: Annotated[float | None, typer.Option(metavar="DOCS_PER_S", help="Stream at this rate.")] = None,
     settings: SettingsOption = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     drivers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Stream from N other hosts: prints the command for each (--target remote)."),
+        typer.Option(
+            metavar="N",
+            help="Stream from N other hosts: prints the command for each (--target remote).",
+            rich_help_panel=DRIVERS,
+        ),
     ] = None,
     driver: Annotated[
         list[str] | None,
         typer.Option(
             metavar="HOST",
             help="The same over ssh: [USER@]HOST[:FOLDER]; FOLDER is a checkout there, by default sluice.",
+            rich_help_panel=DRIVERS,
         ),
     ] = None,
     start_in: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Seconds until all drivers start; default: 30 over ssh, 120 by hand."),
+        typer.Option(
+            metavar="SECONDS",
+            help="Seconds until all drivers start; default: 30 over ssh, 120 by hand.",
+            rich_help_panel=DRIVERS,
+        ),
     ] = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
@@ -81,17 +97,26 @@ def run(
         typer.Option(
             metavar="LIMIT",
             help="Exit status 5 unless METRIC or METRIC/SCOPE meets it: indexing_rate>5000, rss_bytes_max/connect<1e9.",
+            rich_help_panel=CHECKS,
         ),
     ] = None,
     fail_on_dead_letters: Annotated[
-        bool, typer.Option("--fail-on-dead-letters", help="Exit status 5 if documents were rejected.")
+        bool,
+        typer.Option(
+            "--fail-on-dead-letters", help="Exit status 5 if documents were rejected.", rich_help_panel=CHECKS
+        ),
     ] = False,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all that is expected as a JUnit file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all that is expected as a JUnit file.", rich_help_panel=CHECKS),
     ] = None,
     summary: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Append the result as Markdown, such as to $GITHUB_STEP_SUMMARY."),
+        typer.Option(
+            metavar="FILE",
+            help="Append the result as Markdown, such as to $GITHUB_STEP_SUMMARY.",
+            rich_help_panel=CHECKS,
+        ),
     ] = None,
 ) -> int:
     """Run a profile: start what is missing, load, verify, measure, report."""

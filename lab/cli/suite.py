@@ -95,9 +95,20 @@ def suite(
 ) -> int:
     """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
-    measures = measures_of(repeats, minutes, precision)
     options = SuiteOptions(
-        measures, resume, target, target_file, runs, page, open_it, rate, starts, seed, plan, as_json, duets
+        measures=measures_of(repeats, minutes, precision),
+        resume=resume,
+        target=target,
+        target_file=target_file,
+        runs=runs,
+        page=page,
+        open_it=open_it,
+        rate=rate,
+        starts=starts,
+        seed=seed,
+        plan=plan,
+        as_json=as_json,
+        duets=duets,
     )
     return perform(chosen, options)
 
@@ -133,14 +144,24 @@ def race(
     Example: `race quickstart --set sink.config.batch.size=2000,500,5000`.
     """
     chosen = ad_hoc_suite(profile, settings or ())
-    measures = measures_of(None, minutes, precision)
     options = SuiteOptions(
-        measures, resume, target, target_file, runs, page, open_it, rate, None, seed, plan, as_json, duets
+        measures=measures_of(None, minutes, precision),
+        resume=resume,
+        target=target,
+        target_file=target_file,
+        runs=runs,
+        page=page,
+        open_it=open_it,
+        rate=rate,
+        seed=seed,
+        plan=plan,
+        as_json=as_json,
+        duets=duets,
     )
     return perform(chosen, options)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SuiteOptions:
     """What a command line asks of a suite.
 
