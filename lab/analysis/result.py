@@ -71,6 +71,7 @@ def analysed(folder: RunFolder) -> RunAnalysis:
         environment=run.environment,
         warnings=of_run,
         limited_by=limit,
+        rate_rise=cut.rise if run.load == "drain" else None,
     )
     return RunAnalysis(folder, cut, result)
 

@@ -16,8 +16,11 @@ from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import analyse_tune
 from lab.cli import complete
 from lab.cli.options import (
-    DATASET_HELP,
     RUNS,
+    DatasetOption,
+    DocumentsOption,
+    FileKeyOption,
+    FileOption,
     JsonOption,
     OpenOption,
     RunsOption,
@@ -77,12 +80,10 @@ def tune(
     allow: Annotated[
         list[str] | None, typer.Option(metavar="KNOB", help="Try an unsafe knob of the space, by its name.")
     ] = None,
-    dataset: Annotated[str | None, typer.Option(help=DATASET_HELP)] = None,
-    path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
-    key: Annotated[
-        str | None, typer.Option(help="Field of that file that holds the key; else the line's number.")
-    ] = None,
-    documents: Annotated[int | None, typer.Option(help="How many documents of it.")] = None,
+    dataset: DatasetOption = None,
+    path: FileOption = None,
+    key: FileKeyOption = None,
+    documents: DocumentsOption = None,
     settings: SettingsOption = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried; start nothing.")] = False,
     resume: Annotated[bool, typer.Option(RESUME, help="Continue the last one, which was interrupted.")] = False,
@@ -99,7 +100,15 @@ def tune(
     )
     reference = reference_of(profile, dataset, path)
     start = Start.of(reference, (*short, *(settings or ())))
-    options = TuneOptions(goal, tuple(keep or ()), minutes, seed, space, tuple(allow or ()), target)
+    options = TuneOptions(
+        goal=goal,
+        keep=tuple(keep or ()),
+        minutes=minutes,
+        seed=seed,
+        space=space,
+        allow=tuple(allow or ()),
+        target=target,
+    )
     tuning = Tuning.of(start, options, servers_of(target, target_file))
     if plan:
         show_tune_plan(tuning.plan, tuning.takes)
@@ -129,7 +138,7 @@ def reference_of(profile: str | None, dataset: str | None, path: str | None) -> 
     return OF_A_FILE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TuneOptions:
     """What the command line asks of a search."""
 
@@ -211,7 +220,8 @@ class Tuning:
         candidates, left_out = candidates_of(space, small, options.allow)
         fit, lacking, side_by_side = fitted(candidates, small, servers)
         base = datasets(small.profile).documents
-        takes = expected(base, None if goal.rate else bounded, window_s, started=not servers.may_be_started_anew())
+        is_started = not servers.may_be_started_anew()
+        takes = expected(base, None if goal.rate else bounded, window_s, started=is_started, rate=goal.rate)
         check_time(Search(fit, goal, bounds), options.minutes, takes, space.name)
         plan = TunePlan(
             tune=start.profile.name.replace("/", "-"),

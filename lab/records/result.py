@@ -65,6 +65,8 @@ class Result(Record):
 
     Attributes:
         content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
+        rate_rise: Of a drain, the rate in the second half of the first 6 s after the warm-up over that in the first
+            half; `None`: too few samples to tell.
     """
 
     schema_version: Literal[1] = 1
@@ -84,3 +86,4 @@ class Result(Record):
     environment: Environment
     warnings: tuple[RunWarning, ...]
     limited_by: Limit | None = None
+    rate_rise: float | None = None

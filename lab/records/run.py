@@ -113,6 +113,7 @@ class WarningKind(StrEnum):
     PAGES_TAKEN_AWAY = "pages_taken_away"
     REPETITION_DIFFERS = "repetition_differs"
     RUNS_FAILED = "runs_failed"
+    RATES_RISE = "rates_rise"
 
     @property
     def heading(self) -> str:

@@ -123,6 +123,7 @@ class SuiteExecution:
 
     Attributes:
         most_warm_up_s: Of warm-up drains, after which no other begins, but for the first `least_warm_ups`.
+        minutes: Of the whole measurement: of the tune, where the suite is a stage of one.
         was_warm: Whether the servers were warm before the suite, as they are between stages of a tune.
         asking: Comparisons that take turns in the blocks to come; 1 where a block holds all of them.
     """
@@ -150,6 +151,7 @@ class SuiteExecution:
         """
         self.folder = folder
         self.plan = folder.plan()
+        self.minutes = self.plan.minutes
         self.bench = bench
         self.progress = progress
         self.is_warm = is_warm
@@ -209,9 +211,8 @@ class SuiteExecution:
         if len(drawn) >= first_blocks:
             too_wide = self.too_wide(self.folder.path)
             pairs = tuple(pair for pair in pairs if pair in too_wide)
-        if len(drawn) >= (MOST_BLOCKS if pairs else first_blocks):
-            return ()
-        return next_block(self.plan, pairs, len(self.plan.order) + 1, part)
+        is_over = len(drawn) >= (MOST_BLOCKS if pairs else first_blocks)
+        return () if is_over else next_block(self.plan, pairs, len(self.plan.order) + 1, part)
 
     def ends_s(self, part: str, start: int) -> float:
         """When a part of a start must have ended, in seconds that the suite has taken.
@@ -300,7 +301,7 @@ class SuiteExecution:
         assert plan.rate is not None and self.resize is not None  # noqa: S101, PT018 - its caller has looked
         control = plan.variant(plan.control)
         self.bench.prepare(control)
-        most_s = MOST_LIMIT_S if plan.minutes is None else LIMIT_SHARE * 60 * plan.minutes
+        most_s = LIMIT_SHARE * 60 * self.minutes if self.minutes else MOST_LIMIT_S
         limit, drains = measured_limit(
             lambda number: self.run(control, f"limit {number}", block=0, attempt=number)[1],
             is_warm=self.is_warm,
@@ -430,8 +431,7 @@ class SuiteExecution:
         if documents / rate >= self.drains_last_s or (sizes.times or 1) <= times:
             return False
         self.plan = self.resize(sizes)
-        # A file has no more documents than it has.
-        return (self.plan.times or 1) > times
+        return (self.plan.times or 1) > times  # a file has no more documents than it has
 
     def lengthen(self, result: Result) -> None:
         """Make drains longer where those of a fast variant are too short for a rate; once runs count, sizes stay."""

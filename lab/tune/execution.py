@@ -306,6 +306,7 @@ class TuneExecution:
             clock=self.clock,
         )
         execution.warm, execution.tried = self.warm, self.tried
+        execution.minutes = self.profiles.plan.minutes
         execution.execute()
         analyse_suite(folder.path)
         write_suite_report(folder.path)
@@ -359,7 +360,7 @@ class TuneExecution:
 
     def blocks_in_time(self, plan: SuitePlan, sizes: LoadSizes) -> dict[str, object]:
         """The blocks that there is time for, where the warm-up tells that runs take longer than was expected."""
-        if plan.repeats is None or sizes.times is None:
+        if plan.repeats is None or sizes.times is None or plan.rate is not None:
             return {}
         documents = self.profiles.dataset_of(self.profiles.start.profile).documents * sizes.times
         run_s = RUN_BASE_S + BETWEEN_S + documents / sizes.limit_docs_per_s

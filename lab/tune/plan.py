@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from lab.profiles import Profile
 from lab.profiles.spaces import Start
-from lab.suite.loads import COUNTS, MARGIN, STREAM_S
+from lab.suite.limit import LEAST_DRAINS, LIMIT_S
+from lab.suite.loads import COUNTS, MARGIN, STREAM_S, is_share
 from lab.suite.plan import RATE_DOCS_PER_S, RUN_BASE_S, WARM_UPS
 from lab.tune.search import Times
 
@@ -53,11 +54,14 @@ def window_of(rate: str | None) -> float:
     return STREAM_S if rate else WINDOW_S
 
 
-def expected(documents: int, most_documents: int | None, window_s: float, *, started: bool) -> Expected:
+def expected(
+    documents: int, most_documents: int | None, window_s: float, *, started: bool, rate: str | None = None
+) -> Expected:
     """How long runs will take, by their size and window.
 
     Args:
         documents: Of a warm-up.
+        rate: Of streams; a share of the limit is measured first, by drains.
         most_documents: That there are; `None` where more of them can be made.
         started: Whether the servers run already.
     """
@@ -66,7 +70,8 @@ def expected(documents: int, most_documents: int | None, window_s: float, *, sta
         load_s = min(load_s, most_documents / RATE_DOCS_PER_S)
     warm_up_s = RUN_BASE_S + BETWEEN_S + documents / RATE_DOCS_PER_S
     run_s = RUN_BASE_S + BETWEEN_S + load_s
-    return Expected(run_s, WARM_UPS * warm_up_s + (0.0 if started else STARTING_S))
+    limit_s = LEAST_DRAINS * (RUN_BASE_S + BETWEEN_S + LIMIT_S) if is_share(rate) else 0.0
+    return Expected(run_s, WARM_UPS * warm_up_s + limit_s + (0.0 if started else STARTING_S))
 
 
 def is_tunable(profile: Profile) -> bool:

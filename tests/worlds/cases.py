@@ -39,6 +39,15 @@ def world(*ratios: float, blocks: int = 8, machine: Machine = USUAL, drain_s: fl
     return World(variants={CONTROL: control, **variants}, machine=machine, blocks=blocks, documents=documents)
 
 
+def updates(of: World) -> World:
+    """The same, where three operations of four replace a document that is there, and one of two in every other one."""
+    known = {
+        name: replace(each, created=0.25 if place % 2 else 0.5)
+        for place, (name, each) in enumerate(of.variants.items())
+    }
+    return replace(of, variants=known)
+
+
 NOISY = Machine(ramp=RAMP, between=0.08, between_cpu=0.05, within=0.08)
 QUIET = Machine(ramp=RAMP, between=0.01, between_cpu=0.01, within=0.02)
 CASES = {
@@ -53,6 +62,8 @@ CASES = {
     "merges": world(1.3, 0.8, machine=replace(USUAL, merge_docs=40_000)),
     "short drains": world(1.176, 1.4, drain_s=6.0),
     "counters once a second": world(1.111, 1.5, machine=replace(USUAL, sample_s=1.0)),
+    "updates": updates(world(1.176, 0.8)),
+    "a ramp that lasts": world(1.176, 2.0, machine=Machine(ramp_s=6.0)),
 }
 
 

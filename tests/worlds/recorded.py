@@ -35,6 +35,7 @@ class Machine:
     Attributes:
         start_s: From the start of a load to its first document: the connector's.
         ramp: Share of the steady rate that each second after that reaches; 1 after the last.
+        ramp_s: Time constant of a rate that approaches the steady one from zero; 0 for none.
         within: Spread of the rate from second to second, relative; it lasts for some seconds (AR(1), 0.5).
         between: Spread of a run's rate, relative.
         lasting: Share of that noise which goes on from run to run (AR(1)).
@@ -51,6 +52,7 @@ class Machine:
 
     start_s: float = 1.43
     ramp: tuple[float, ...] = ()
+    ramp_s: float = 0.0
     within: float = 0.04
     between: float = 0.05
     lasting: float = 0.0
@@ -70,12 +72,14 @@ class Known:
     """What is so of one variant.
 
     Attributes:
-        rate_per_s: Once it is steady, merges included.
-        cpu_s_per_million: Of Elasticsearch, for a million documents.
+        rate_per_s: Operations, once it is steady, merges included.
+        cpu_s_per_million: Of Elasticsearch, for a million operations.
+        created: Share of the operations that create a document; the others replace one.
     """
 
     rate_per_s: float
     cpu_s_per_million: float = 40.0
+    created: float = 1.0
     against: str | None = CONTROL
 
 
@@ -92,6 +96,8 @@ def curve(known: Known, machine: Machine, documents: int, rate_factor: float, dr
             noise = 0.5 * noise + draw.normal(0, machine.within * math.sqrt(1 - 0.25))
         place = int(since_s) if since_s >= 0 else 0
         ramp = machine.ramp[place] if place < len(machine.ramp) else 1.0
+        if machine.ramp_s and since_s > 0:
+            ramp *= 1 - math.exp(-since_s / machine.ramp_s)
         pace = 0.0 if since_s < 0 else rate * ramp * math.exp(noise)
         if machine.merge_docs and done >= merged:
             merging_until_s, merged = at_s + machine.merge_s, merged + machine.merge_docs
@@ -135,21 +141,21 @@ def recorded_run(
         _sample(
             (at, read),
             (int(count), min(documents, int(count) + machine.ahead_docs)),
-            cpu,
+            (known.created, cpu),
             (begins_s, begins_s + load_s),
         )
         for at, read, count, cpu in zip(
             instants.tolist(), read_s.tolist(), counted.tolist(), cpu_s.tolist(), strict=True
         )
     ]
-    return RunFolder(Path(), _run(documents, load_s), tuple(seen), None)
+    return RunFolder(Path(), _run(documents, load_s, known.created), tuple(seen), None)
 
 
 _TEMPLATE = samples(Truth(ticks=1))[-1]
 _RUN = run(Truth(ticks=1))
 
 
-def _run(documents: int, load_s: float) -> Run:
+def _run(documents: int, load_s: float, created: float) -> Run:
     begins_s = START_S + FILL_S
     ends_s = begins_s + load_s
     phases = (
@@ -157,7 +163,14 @@ def _run(documents: int, load_s: float) -> Run:
         Phase(name="load", started_s=begins_s, ended_s=ends_s),
         Phase(name="settle", started_s=ends_s, ended_s=ends_s + SETTLE_S),
     )
-    counts = {"produced": documents, "delivered": documents, "indexed": documents, "dead_lettered": 0}
+    indexed = round(documents * created)
+    counts = {
+        "produced": documents,
+        "delivered": documents,
+        "indexed": indexed,
+        "already_there": documents - indexed,
+        "dead_lettered": 0,
+    }
     return _RUN.model_copy(
         update={
             "phases": phases,
@@ -169,13 +182,16 @@ def _run(documents: int, load_s: float) -> Run:
     )
 
 
-def _sample(instants: tuple[float, float], counted: tuple[int, int], cpu_s: float, load: tuple[float, float]) -> Sample:
-    (at_s, read_s), (indexed, consumed), (begins_s, ends_s) = instants, counted, load
+def _sample(
+    instants: tuple[float, float], counted: tuple[int, int], spent: tuple[float, float], load: tuple[float, float]
+) -> Sample:
+    (at_s, read_s), (indexed, consumed), (created, cpu_s), (begins_s, ends_s) = instants, counted, spent, load
     elasticsearch, sink = _TEMPLATE.elasticsearch, _TEMPLATE.sink
     assert elasticsearch is not None
     assert sink is not None
     phase = "fill" if at_s < begins_s else "load" if at_s <= ends_s else "settle"
-    counters = elasticsearch.primaries.model_copy(update={"index_total": indexed, "index_time_ms": indexed // 3})
+    grown = {"index_total": indexed, "index_time_ms": indexed // 3, "docs_count": round(indexed * created)}
+    counters = elasticsearch.primaries.model_copy(update=grown)
     processes = {"elasticsearch-1": _TEMPLATE.processes["elasticsearch-1"].model_copy(update={"cpu_s": cpu_s})}
     return _TEMPLATE.model_copy(
         update={

@@ -31,6 +31,8 @@ BATCH = 5
 LEAST_BATCHES = 10
 """With fewer batches than these, each value is a batch of its own."""
 MOST_CHANGE = 0.10
+RISE_S = 6.0
+"""After the warm-up: where a rate still grows between the halves of this time, the warm-up was longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Windows:
             cut. Empty where less than 1 s would be left.
         rates_per_s: Growth of that count per second from each sample of the window to the next, as far as it is known.
         is_steady: Whether that count grows steadily over the window; `None`: too few samples to tell.
+        rise: Growth per second in the second half of the first 6 s after the warm-up, over that in the first half;
+            `None`: too few samples to tell.
     """
 
     run: tuple[Sample, ...]
@@ -55,6 +59,7 @@ class Windows:
     window: tuple[Sample, ...]
     rates_per_s: tuple[float, ...]
     is_steady: bool | None
+    rise: float | None = None
 
     @property
     def measured(self) -> Window | None:
@@ -117,6 +122,7 @@ def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "
         window=whole[rates[cut][0] :] if cut else whole,
         rates_per_s=tuple(rate for _, rate in rates[cut:]),
         is_steady=steady.reached if steady else None,
+        rise=rise(whole, count(whole)) if is_continuous else None,
     )
 
 
@@ -146,6 +152,24 @@ def rates_per_s(samples: Sequence[Sample], counted: Sequence[int | None]) -> lis
         for (place, began_s, before), (_, ended_s, after) in pairwise(known)
         if (rate := rate_per_s(before, after, ended_s - began_s)) is not None
     ]
+
+
+def rise(whole: Sequence[Sample], counted: Sequence[int | None]) -> float | None:
+    """Growth per second of a count in the second half of the first 6 s of these samples, over that in the first half.
+
+    Of a shorter series, of its halves; `None` where a half is less than 1 s, or nothing grew in it.
+    """
+    known = [(read_s(sample), value) for sample, value in zip(whole, counted, strict=True) if value is not None]
+    early = [each for each in known if each[0] <= known[0][0] + RISE_S]
+    if len(early) < 3:
+        return None
+    halfway_s = (early[0][0] + early[-1][0]) / 2
+    half = min(early[1:-1], key=lambda each: abs(each[0] - halfway_s))
+    spans = ((early[0], half), (half, early[-1]))
+    if min(end_s - begin_s for (begin_s, _), (end_s, _) in spans) < LEAST_RATED_S:
+        return None
+    first, second = (rate_per_s(before, after, end_s - begin_s) for (begin_s, before), (end_s, after) in spans)
+    return second / first if first and second else None
 
 
 @dataclass(frozen=True, slots=True)

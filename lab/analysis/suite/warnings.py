@@ -3,7 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from lab.analysis.figures.windows import RISE_S, WARM_UP_S
+from lab.analysis.statistics.effects import change_text
 from lab.analysis.suite.comparisons import Pair, is_detected, verdict_of
+from lab.analysis.suite.figures import rise
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, planned_runs
 from lab.analysis.suite.names import lower_first, metric_label, short_name
 from lab.analysis.text import bytes_text
@@ -17,6 +20,7 @@ def warnings(suite: SuiteRecords, pairs: Sequence[Pair], effects: Sequence[Effec
     """Those of the suite as a whole, and how many of its runs warned of what."""
     return (
         *_repetition_differs(suite.plan, effects),
+        *_rates_rise(suite),
         *_driver_limited(suite, pairs),
         *_environments_differ(suite),
         *_runs_failed(suite),
@@ -39,6 +43,20 @@ def _repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[
             " programs, cold servers",
             remedy="distrust differences of that size in this suite; check the drift between blocks, stop other"
             " programs, and run it again with more repeats",
+        )
+
+
+def _rates_rise(suite: SuiteRecords) -> Iterator[RunWarning]:
+    """Rates still rose in the measured part of drains, of which fast variants then have less than slow ones."""
+    rose = rise(suite)
+    if rose is not None:
+        yield RunWarning(
+            kind=WarningKind.RATES_RISE,
+            seen=f"after {WARM_UP_S:g} s of warm-up the rates of drains still rose, by {change_text(rose)[1:]} within"
+            f" {RISE_S / 2:g} s; no rates are compared",
+            likely_cause="servers that were not yet warm, or a connector that starts slowly",
+            remedy="compare CPU per document; for rates give the suite a larger window_s, or more minutes, of which it"
+            " warms for a quarter",
         )
 
 

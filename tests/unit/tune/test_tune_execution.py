@@ -74,6 +74,15 @@ def test_the_first_stage_has_fewer_blocks_where_runs_take_longer(tmp_path: Path,
     assert tune.blocks_in_time(suite, LoadSizes(5000.0, times=1))["repeats"] == 1
 
 
+def test_drains_that_only_measure_the_limit_change_no_blocks(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """Runs that count are streams, which last as long as was planned."""
+    tune = execution(TuneFolder.begin(tmp_path, plan), start, Bench(GAINS))
+    drains = tune.begin(Stage(number=1, kind="mixed", blocks=((("tasks=2",),),) * 6)).plan()
+    streams = drains.model_copy(update={"rate": "70%"})
+    assert tune.blocks_in_time(drains, LoadSizes(7.0, times=50))["repeats"] == 1
+    assert tune.blocks_in_time(streams, LoadSizes(7.0, times=50)) == {}
+
+
 def test_loads_grow_where_a_combination_is_much_faster(tmp_path: Path, plan: TunePlan, start: Start) -> None:
     """At three times the rate the first stage's drain would be over in a third of the window."""
     folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS | {"sink.tasks": log(3)})

@@ -9,9 +9,11 @@ from lab.cli.tune import OneDataset
 from lab.errors import ProfileError
 from lab.profiles.spaces import Start, candidates_of, load_space
 from lab.records.tune import START, Stage, TunePlan
+from lab.suite.limit import LEAST_DRAINS, LIMIT_S
 from lab.suite.loads import LoadSizes
+from lab.suite.plan import RUN_BASE_S
 from lab.tune.execution import Profiles, first_suite
-from lab.tune.plan import BASE_DOCUMENTS, STARTING_S, expected, sized, window_of
+from lab.tune.plan import BASE_DOCUMENTS, BETWEEN_S, STARTING_S, expected, sized, window_of
 from lab.tune.search import Search, Times
 
 NODE_OF_ITS_OWN = "heap_mb=2048"
@@ -119,3 +121,9 @@ def test_servers_that_run_already_need_no_time_to_start() -> None:
     """Only to become warm."""
     begun, not_begun = (expected(2003, 2003, 8.0, started=started).starting_s for started in (True, False))
     assert not_begun - begun == pytest.approx(STARTING_S)
+
+
+def test_a_share_of_the_limit_takes_the_drains_that_measure_it() -> None:
+    """Before the first run that counts; a rate in documents takes none."""
+    share, stated = (expected(2003, None, 20.0, started=True, rate=rate).starting_s for rate in ("70%", "600"))
+    assert share - stated == pytest.approx(LEAST_DRAINS * (RUN_BASE_S + BETWEEN_S + LIMIT_S))

@@ -123,3 +123,11 @@ def test_a_short_run_is_neither_steady_nor_marked(tmp_path: Path) -> None:
     truth = replace(WARM, ticks=7)
     assert windows(samples(truth)).is_steady is None
     assert WarningKind.NO_STEADY_STATE not in {warning.kind for warning in result(tmp_path, truth).warnings}
+
+
+def test_a_rate_that_rises_after_the_warm_up_is_told_by_its_first_six_seconds(tmp_path: Path) -> None:
+    """Seven ticks of 10,006 and then 15,009: the fourth to the sixth second against the next three."""
+    rising = replace(WARM, docs_per_tick=10_006, shape=lambda tick: 1.0 if tick < 7 else 1.5)
+    assert result(tmp_path / "rising", rising).rate_rise == pytest.approx(1.5)
+    assert result(tmp_path / "level", WARM).rate_rise == pytest.approx(1.0)
+    assert result(tmp_path / "stream", replace(WARM, load="stream", rate_docs_per_s=10_007.0)).rate_rise is None

@@ -4,8 +4,9 @@ from statistics import fmean, stdev
 
 import pytest
 
-from tests.worlds.cases import CASES, QUIET, held_against, world
-from tests.worlds.recorded import CPU, RATE
+from lab.records.run import WarningKind
+from tests.worlds.cases import CASES, QUIET, held_against, updates, world
+from tests.worlds.recorded import CPU, RATE, judged
 
 SUITES = 50
 LEAST_COVERED, MOST_FALSE = 0.89, 0.12
@@ -35,3 +36,18 @@ def test_no_ratio_is_shifted_by_more_than_a_hundredth_of_the_effect(ratio: float
         by_chance = ERRORS * stdev(errors) / len(errors) ** 0.5
         assert abs(fmean(errors)) <= MOST_BIAS * abs(told[metric.name].sizes[-1]) + by_chance
         assert by_chance < 0.01
+
+
+def test_updates_count_as_often_as_they_are_sent() -> None:
+    """Where three operations of four replace a document, and in what it is compared with one of two."""
+    told = held_against(updates(world(1.176, machine=QUIET, blocks=4)), 6)
+    for metric in (CPU, RATE):
+        assert max(map(abs, told[metric.name].errors)) < 0.03
+
+
+def test_rates_that_still_rise_after_the_warm_up_are_not_compared() -> None:
+    """A fast variant's drain is over while servers are less warm: twice the rate would be told as 1.6 times."""
+    result = judged(CASES["a ramp that lasts"], seed=1)
+    known = {effect.metric for effect in result.effects if effect.ratio}
+    assert (CPU.name in known, RATE.name in known) == (True, False)
+    assert WarningKind.RATES_RISE in {warning.kind for warning in result.warnings}
