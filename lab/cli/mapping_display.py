@@ -13,8 +13,8 @@ from lab.mapping.units import Unit
 from lab.records.suite import SuiteResult
 
 MEASURED_HERE = (
-    "of used books with 5 offers (docs/method.md), each such document took 0.37 to 0.39 times the CPU of a nested "
-    "book, so 2.2 to 2.3 times per book; but a changed offer then indexes one of them again, and not all six"
+    "of used books with 5 offers (docs/measurements/suites.md), each such document took 0.37 to 0.39 times the CPU of "
+    "a nested book, so 2.2 to 2.3 times per book; but a changed offer then indexes one of them again, and not all six"
 )
 
 

@@ -392,7 +392,8 @@ class SuiteExecution:
     def size(self, variant: Variant, rates: Sequence[float]) -> None:
         """Size the loads by the rates of the first warm-up, drains or streams as the plan asks for; sizes stay then.
 
-        Merges come in bursts, so windows of a few seconds mean little; beyond 8 s more blocks help: docs/method.md.
+        Merges come in bursts, so windows of a few seconds mean little; beyond 8 s more blocks help
+        (docs/measurements/suites.md).
         """
         if not (rates and variant.documents and self.resize and self.is_sized_by(variant)):
             return

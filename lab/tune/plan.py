@@ -10,7 +10,7 @@ from lab.suite.plan import RATE_DOCS_PER_S, RUN_BASE_S, WARM_UPS
 from lab.tune.search import Times
 
 WINDOW_S = 8.0
-"""Of a drain; beyond it more blocks narrow intervals better than longer drains (docs/method.md)."""
+"""Of a drain; beyond it more blocks narrow intervals better than longer drains (docs/measurements/suites.md)."""
 BASE_DOCUMENTS = 60_000
 """Of a warm-up; other runs have as many times that as their window asks for."""
 STARTING_S = 60.0

@@ -7,15 +7,15 @@ ROOT = Path(__file__).resolve().parents[2]
 CONNECT = ROOT / "connect"
 README = (CONNECT / "README.md").read_text(encoding="utf-8")
 ASKS = (ROOT / "docs/sink-asks.md").read_text(encoding="utf-8")
-DESIGN = (ROOT / "docs/sink-ddd-61.md").read_text(encoding="utf-8")
+DESIGN = (ROOT / "docs/measurements/sink-ddd-61.md").read_text(encoding="utf-8")
 PAGES = [
     "connect/README.md",
     "docs/remote.md",
     "docs/sink-asks.md",
-    "docs/sink-ddd-61.md",
+    "docs/measurements/sink-ddd-61.md",
     "docs/sink-metrics.md",
     "docs/sink-migration.md",
-    "docs/sink-performance.md",
+    "docs/measurements/sink.md",
 ]
 TEST_NAME = re.compile(r"`([a-z]+[A-Z]\w+)`")
 

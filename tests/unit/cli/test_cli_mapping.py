@@ -65,9 +65,9 @@ def test_it_shows_each_field_with_its_reason_and_what_data_cannot_say(
         "- nested (proposed): each object is a document of its own, so that a query finds two fields of the same one",
         "- object (--object offers): cheapest; a query may match fields of different objects",
         "- flattened: the array is one field, every value a keyword; mixed up like object; not measured here",
-        "- documents of their own: of used books with 5 offers (docs/method.md), each such document took 0.37 to 0.39 "
-        "times the CPU of a nested book, so 2.2 to 2.3 times per book; but a changed offer then indexes one of them "
-        "again, and not all six",
+        "- documents of their own: of used books with 5 offers (docs/measurements/suites.md), each such document took "
+        "0.37 to 0.39 times the CPU of a nested book, so 2.2 to 2.3 times per book; but a changed offer then indexes "
+        "one of them again, and not all six",
         "not checked: a server may reject documents",
         "written: mappings/used-books.json",
     ]

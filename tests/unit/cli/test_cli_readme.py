@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from lab.cli.app import app
 from lab.stack.places import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "experiments").glob("*/README.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("experiments/*/README.md"))]
 
 
 def commands() -> list[str]:

@@ -22,7 +22,7 @@ from lab.tune.search import Search, Times
 
 GOAL = parsed_goal("rate")
 WINDOW_S, AROUND_S, STARTING_S = 8.0, 10.0, 104.0
-"""As on the machine of docs/method.md: a drain of the start, what comes before and after any, and the warm-up."""
+"""A drain of the start, what surrounds any drain, and the warm-up, as measured in docs/measurements/suites.md."""
 RUN_S = WINDOW_S + AROUND_S
 NOISE = 0.08
 """Standard deviation of a run's log rate there."""

@@ -37,7 +37,7 @@ AS_GOOD = 0.03
 
 @pytest.mark.parametrize("world", [KNOWN, FIGHTING], ids=["effects that add up", "two that fight"])
 def test_an_hour_finds_the_best_of_a_known_space(world: World) -> None:
-    """In 9 of 10 searches at the noise of docs/method.md, and confirms it."""
+    """In 9 of 10 searches at the noise of docs/measurements/suites.md, and confirms it."""
     found = [searched(world, HOUR, seed).recommended for seed in seeds(40)]
     right = [world.truth(each) >= world.best - AS_GOOD for each in found]
     print(f"{100 * fmean(right):.0f} %")  # noqa: T201 - the figure, for `pytest -s`
@@ -71,9 +71,10 @@ def test_where_nothing_differs_hardly_anything_is_recommended(world: World, mach
     ],
 )
 def test_a_search_finds_more_than_the_one_before_it(world: World, minutes: float, former: float) -> None:
-    """On average, by what its recommendation really gives on a restless machine: docs/tune.md has the whole table.
+    """On average, by what its recommendation really gives on a restless machine.
 
-    The former one ran candidates alone, then a mix beside the best, then combinations and all but one of them.
+    The former search ran candidates alone, then a mix beside the best, then combinations and all but one of them.
+    docs/measurements/tune.md has the whole table.
     """
     gain = exp(fmean(world.truth(searched(world, minutes, seed, RESTLESS).recommended) for seed in seeds(60)))
     print(f"{gain:.3f}, formerly {former}")  # noqa: T201 - the figure, for `pytest -s`
