@@ -1,4 +1,4 @@
-"""The first hour: every command of README and tutorial is in it, but for what is left out with a reason."""
+"""The first hour: every command of README, guide and tutorial is in it, but for what is left out with a reason."""
 
 import pytest
 
