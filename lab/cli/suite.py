@@ -12,11 +12,11 @@ from pydantic_core import PydanticCustomError
 from rich.markup import escape
 
 from lab.analysis.statistics.warm_up import is_warm
-from lab.analysis.suite.families import family_of
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, primary_metrics
 from lab.analysis.suite.names import limit_text
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
+from lab.analysis.suite.scope_table import scopes_of
 from lab.analysis.suite.tables import suite_table
 from lab.cli import complete
 from lab.cli.options import (
@@ -454,7 +454,7 @@ def conclude(folder: SuiteFolder, runs: Path, *, open_it: bool, as_json: bool) -
 
 def print_result(result: SuiteResult) -> None:
     """The comparisons, what they say, and what to know before believing it."""
-    if family_of(result.plan.metrics, result.plan.metrics[0]):
+    if scopes_of(result.plan.metrics, result.plan.metrics[0]):
         console.print(suite_table(result))
     else:
         for metric in primary_metrics(result.plan):

@@ -1,1 +1,1 @@
-"""Turns a suite's folder into figures, comparisons, an answer, and a report for a reader."""
+"""Turns a suite's folder into figures, comparisons, a summary, and a report for a reader."""

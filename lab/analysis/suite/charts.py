@@ -15,10 +15,10 @@ from lab.analysis.folder import read_run
 from lab.analysis.page.drawing import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
 from lab.analysis.page.svg import Chart, Readings, drawn, inline
 from lab.analysis.statistics.effects import is_speed
-from lab.analysis.suite.answer import Findings
-from lab.analysis.suite.crossings import axis_label, common_name, crossing_sentence, levels
+from lab.analysis.suite.break_even import axis_label, common_name, crossing_sentence, levels
+from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text
-from lab.analysis.suite.strips import ticks
+from lab.analysis.suite.summary import Findings
 from lab.errors import ProfileError
 from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun, VariantMetric
 

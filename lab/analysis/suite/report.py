@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
+from lab.analysis.suite.comparison_table import rows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
@@ -16,7 +17,6 @@ from lab.analysis.suite.names import (
     short_name,
     suite_title,
 )
-from lab.analysis.suite.rows import rows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.files import write_whole
 from lab.records.suite import SuiteResult

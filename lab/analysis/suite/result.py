@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons, is_settled
-from lab.analysis.suite.answer import AT_ONCE, Findings, answer
 from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
-from lab.analysis.suite.factors import factor_sentences
+from lab.analysis.suite.factor_summary import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
+from lab.analysis.suite.summary import AT_ONCE, Findings, summary
 from lab.analysis.suite.warnings import warnings
 from lab.files import write_whole
 from lab.profiles.files import REPOSITORY
@@ -61,7 +61,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         headline=AT_ONCE if plan.duets else "",
-        answer=answer(findings),
+        answer=summary(findings),
         factors=factor_sentences(findings, by_variant),
         warnings=warnings(suite, pairs, compared),
         environment=of_control_first[0].result.environment if of_control_first else None,

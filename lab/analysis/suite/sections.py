@@ -8,16 +8,16 @@ from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.folder import read_run
 from lab.analysis.page.svg import Chart
-from lab.analysis.suite.answer import TOO_FEW, Findings, remarks
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
+from lab.analysis.suite.comparison_table import HEAD, Row, agreement_text, rows, verdict_kind
 from lab.analysis.suite.comparisons import is_detected, of_pair, planned_pairs, verdict_of
-from lab.analysis.suite.families import Family, families, family_label, lines, scope_names
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compared_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts
+from lab.analysis.suite.forest_plot import axis, plot_row
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.result import counted_unlike
-from lab.analysis.suite.rows import HEAD, Row, agreement_text, rows, verdict_kind
-from lab.analysis.suite.strips import axis, strip
+from lab.analysis.suite.scope_table import MetricScopes, lines, metrics_with_scopes, scope_names, scopes_label
+from lab.analysis.suite.summary import TOO_FEW, Findings, remarks
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.errors import ProfileError
 from lab.profiles.mapping import leaves
@@ -80,16 +80,16 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
     Each choice shows one panel; their numbers go through all groups.
     """
     metrics, groups = shown_metrics(result), list[dict[str, object]]()
-    grouped = families(metrics)
+    grouped = metrics_with_scopes(metrics)
     for metric in metrics:
-        family = next((each for each in grouped if metric in each), None)
-        if family is None:
+        scopes = next((each for each in grouped if metric in each), None)
+        if scopes is None:
             groups.append({"label": "", "panels": [panel(result, metric)]})
-        elif metric == family[0]:
+        elif metric == scopes[0]:
             single = [
-                panel(result, each) | {"label": name} for each, name in zip(family, scope_names(family), strict=True)
+                panel(result, each) | {"label": name} for each, name in zip(scopes, scope_names(scopes), strict=True)
             ]
-            groups.append({"label": family_label(family), "panels": [family_panel(result, family), *single]})
+            groups.append({"label": scopes_label(scopes), "panels": [scopes_panel(result, scopes), *single]})
     return groups
 
 
@@ -100,16 +100,16 @@ def crossings(result: SuiteResult) -> list[Chart]:
     return [crossing_chart(findings, wanted, result.figures) for wanted in plan.crossings]
 
 
-def family_panel(result: SuiteResult, family: Family) -> dict[str, object]:
+def scopes_panel(result: SuiteResult, scopes: MetricScopes) -> dict[str, object]:
     """What the suite says of a metric of many scopes: one table of comparisons by scopes."""
-    name = family[0].name
+    name = scopes[0].name
     return {
         "label": "all",
-        "title": family_label(family),
+        "title": scopes_label(scopes),
         "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
-        "scopes": scope_names(family),
-        "lines": lines(result, family),
-        "has_published": any(cell.published for line in lines(result, family) for cell in line.cells),
+        "scopes": scope_names(scopes),
+        "lines": lines(result, scopes),
+        "has_published": any(cell.published for line in lines(result, scopes) for cell in line.cells),
     }
 
 
@@ -141,7 +141,7 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
         "axis": along,
         "has_published": any(row.published for row in planned),
         "comparisons": [
-            (row, row_kind(row), strip(row, along), dict(zip(HEAD, row.texts, strict=True))) for row in planned
+            (row, row_kind(row), plot_row(row, along), dict(zip(HEAD, row.texts, strict=True))) for row in planned
         ],
         "drift": drift_chart(result, metric),
         "notes": [

@@ -11,17 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.analysis.page.markdown import machine_text, markdown_table, plain_line
-from lab.analysis.suite.families import HEAD as FAMILY_HEAD
-from lab.analysis.suite.families import (
-    KEY,
-    Family,
-    families,
-    family_label,
-    family_of,
-    scope_names,
-    table_texts,
-)
-from lab.analysis.suite.families import lines as family_lines
+from lab.analysis.suite.comparison_table import Row, head_and_cells, rows
 from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
 from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.suite.names import (
@@ -33,7 +23,17 @@ from lab.analysis.suite.names import (
     short_name,
     suite_title,
 )
-from lab.analysis.suite.rows import Row, head_and_cells, rows
+from lab.analysis.suite.scope_table import HEAD as SCOPE_HEAD
+from lab.analysis.suite.scope_table import (
+    KEY,
+    MetricScopes,
+    metrics_with_scopes,
+    scope_names,
+    scopes_label,
+    scopes_of,
+    table_texts,
+)
+from lab.analysis.suite.scope_table import lines as scope_lines
 from lab.analysis.text import duration
 from lab.records.suite import MetricKey, SuiteResult, SuiteRun
 
@@ -109,11 +109,11 @@ def suite_markdown(result: SuiteResult) -> str:
     lines += [*([plain_line(result.headline), ""] if result.headline else []), f"**{plain_line(result.answer)}**", ""]
     lines += [*(f"- {plain_line(text)}" for text in result.factors), *([""] if result.factors else [])]
     lines += [f"{plain_line(text)}.", ""] if (text := limit_text(plan)) else []
-    for family in families(plan.metrics):
-        texts = table_texts(scope_names(family), family_lines(result, family))
-        lines += [f"## {family_label(family)}", "", f"Ratios: {KEY}.", "", *markdown_table(*texts), ""]
+    for scopes in metrics_with_scopes(plan.metrics):
+        texts = table_texts(scope_names(scopes), scope_lines(result, scopes))
+        lines += [f"## {scopes_label(scopes)}", "", f"Ratios: {KEY}.", "", *markdown_table(*texts), ""]
     for metric in plan.metrics:
-        if family_of(plan.metrics, metric) is None:
+        if scopes_of(plan.metrics, metric) is None:
             lines += [f"## {metric_label(metric)}", "", *markdown_table(*head_and_cells(rows(result, metric))), ""]
     if result.warnings:
         lines += ["## Warnings", "", *_warnings(result), ""]
@@ -152,9 +152,9 @@ def _where(result: SuiteResult) -> Iterator[str]:
 
 def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table | Group:
     """The comparisons of a metric, or of the one that matters most, for a terminal of 80 columns."""
-    family = family_of(result.plan.metrics, result.plan.metrics[0])
-    if metric is None and family is not None:
-        return family_table(result, family)
+    scopes = scopes_of(result.plan.metrics, result.plan.metrics[0])
+    if metric is None and scopes is not None:
+        return scopes_group(result, scopes)
     metric = metric or result.plan.metrics[0]
     table = Table(
         title=f"{suite_title(result.plan, result.figures)} · {lower_first(metric_label(metric))} · {result.repeats}",
@@ -177,25 +177,25 @@ def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table |
     return table
 
 
-def family_table(result: SuiteResult, family: Family) -> Group:
+def scopes_group(result: SuiteResult, scopes: MetricScopes) -> Group:
     """The comparisons by the scopes of a metric, such as the questions of a query load; many in several tables."""
-    title = f"{suite_title(result.plan, result.figures)} · {lower_first(family_label(family))} · {result.repeats}"
+    title = f"{suite_title(result.plan, result.figures)} · {lower_first(scopes_label(scopes))} · {result.repeats}"
     key = Text(f"{KEY}; green: faster, red: slower", "dim")
-    parts = [family[first : first + MOST_SCOPES] for first in range(0, len(family), MOST_SCOPES)]
-    names = scope_names(family)
+    parts = [scopes[first : first + MOST_SCOPES] for first in range(0, len(scopes), MOST_SCOPES)]
+    names = scope_names(scopes)
     return Group(
         Text(title, "italic"),
-        *(_family_table(result, part, names[i * MOST_SCOPES :]) for i, part in enumerate(parts)),
+        *(_scopes_table(result, part, names[i * MOST_SCOPES :]) for i, part in enumerate(parts)),
         key,
     )
 
 
-def _family_table(result: SuiteResult, family: Family, names: Sequence[str]) -> Table:
+def _scopes_table(result: SuiteResult, scopes: MetricScopes, names: Sequence[str]) -> Table:
     table = Table(show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=0)
-    table.add_column(FAMILY_HEAD, overflow="fold", ratio=1)
-    for name, _ in zip(names, family, strict=False):
+    table.add_column(SCOPE_HEAD, overflow="fold", ratio=1)
+    for name, _ in zip(names, scopes, strict=False):
         table.add_column(name.replace("-", "-\n"), justify="right", overflow="fold", width=LONGEST_CELL)
-    for line in family_lines(result, family):
+    for line in scope_lines(result, scopes):
         cells = [Text(cell.marked, STYLES.get(cell.kind, "dim")) for cell in line.cells]
         table.add_row(Text(line.name), *cells)
     return table

@@ -8,8 +8,8 @@ import altair as alt
 
 from lab.analysis.page.drawing import BLUE, GREEN, GREY
 from lab.analysis.page.svg import Chart, drawn, inline
+from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import ratio_text
-from lab.analysis.suite.strips import ticks
 from lab.analysis.tune.goals import LABELS, METRICS
 from lab.records.suite import MetricKey
 from lab.records.tune import GoalName, TuneResult, combination_name

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.statistics.effects import change_text, verdict_text
+from lab.analysis.suite.comparison_table import verdict_kind
 from lab.analysis.suite.names import metric_label, ratio_text
-from lab.analysis.suite.rows import verdict_kind
 from lab.analysis.text import UNKNOWN, duration, quantity
 from lab.analysis.tune.folder import A_TUNE
 from lab.analysis.tune.goals import LABELS

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from lab.analysis.suite.answer import Findings, answer
 from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, primary_metrics
+from lab.analysis.suite.summary import Findings, summary
 from lab.records.suite import Effect, MetricKey, SuitePlan, Variant
 from tests.unit.analysis.suite.made_effects import Interval, an_effect
 
@@ -43,7 +43,7 @@ def test_other_questions_have_a_single_primary_metric() -> None:
 
 def test_a_difference_is_told_though_the_first_metric_was_not_measured() -> None:
     """CPU of servers elsewhere: it was said that nothing could be compared, beside a rate that differs."""
-    told = answer(findings(an_effect("static", PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")))
+    told = summary(findings(an_effect("static", PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")))
 
     assert told.startswith(
         "At 5 repeats, the one comparison shows a difference in indexing rate: `static` faster by 20"
@@ -58,7 +58,7 @@ def test_the_check_of_the_method_is_told_of_each_metric() -> None:
     assert (
         "But the control shows a difference from itself (A/A: same within 5 % (-2.0 % to +2.0 %) in CPU per million"
         " documents (elasticsearch) and faster by 20 % (+10 % to +30 %) in indexing rate)"
-    ) in answer(findings(cost, rate))
+    ) in summary(findings(cost, rate))
 
 
 def test_comparisons_of_too_few_runs_are_told_beside_the_others() -> None:
@@ -70,7 +70,7 @@ def test_comparisons_of_too_few_runs_are_told_beside_the_others() -> None:
     )
     flat = Variant(name="flat", profile="p", fingerprint="flat", against="control")
     plan = found.plan.model_copy(update={"variants": (*found.plan.variants, flat)})
-    told = answer(replace(found, plan=plan, pairs=planned_pairs(plan)))
+    told = summary(replace(found, plan=plan, pairs=planned_pairs(plan)))
 
     assert told.startswith(
         "None of 2 comparisons shows a difference in indexing rate (5 repeats): 1 same within 5 % and 1 too few runs."
@@ -79,14 +79,14 @@ def test_comparisons_of_too_few_runs_are_told_beside_the_others() -> None:
 
 def test_a_suite_of_the_control_alone_says_that_nothing_else_was_compared() -> None:
     """The A/A is no comparison that the suite asks for."""
-    told = answer(findings(an_effect(AGAIN, PER_DOCUMENT, SAME, "same within 5 %")))
+    told = summary(findings(an_effect(AGAIN, PER_DOCUMENT, SAME, "same within 5 %")))
 
     assert told.startswith("Nothing but the control itself was compared, over 5 repeats. The control against itself")
 
 
 def test_a_check_of_too_few_runs_says_nothing_of_the_method() -> None:
     """Two blocks have an interval, and no verdict."""
-    told = answer(
+    told = summary(
         findings(
             an_effect("static", PER_DOCUMENT, SAME, "same within 5 %"),
             an_effect(AGAIN, PER_DOCUMENT, (1.1, 1.2, 1.3), "too few runs", ratios=(1.1, 1.3)),

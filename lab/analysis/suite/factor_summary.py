@@ -1,13 +1,13 @@
-"""What a suite shows of each factor: a line for each."""
+"""A sentence for each factor of a suite: its comparisons by verdict."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.answer import Findings
+from lab.analysis.suite.break_even import crossing_sentence, pairs_of
 from lab.analysis.suite.comparisons import Pair
-from lab.analysis.suite.crossings import crossing_sentence, pairs_of
 from lab.analysis.suite.names import lower_first, metric_label
+from lab.analysis.suite.summary import Findings
 from lab.records.suite import Effect, MetricKey, VariantMetric
 
 BOUNDS = ("elasticsearch.page_cache_mb", "elasticsearch.memory_limit_mb", "elasticsearch.read_iops_limit")
@@ -48,7 +48,7 @@ PATHS = (
 
 
 def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tuple[str, ...]:
-    """At which places a level of a factor wins, if the suite looks for it, then the verdicts of each factor."""
+    """The break-even places that the suite asks for, then the verdicts of each factor."""
     factors = dict.fromkeys(variant.factor for variant in findings.plan.variants if variant.factor)
     return (
         *(crossing_sentence(findings, wanted, figures) for wanted in findings.plan.crossings),

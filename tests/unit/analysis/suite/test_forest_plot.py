@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lab.analysis.suite.rows import Row
-from lab.analysis.suite.strips import Axis, axis, strip, ticks
+from lab.analysis.suite.comparison_table import Row
+from lab.analysis.suite.forest_plot import Axis, axis, plot_row, ticks
 from lab.records.suite import Effect
 
 
@@ -63,7 +63,7 @@ def test_an_interval_that_goes_on_beyond_the_axis_is_cut() -> None:
     """An axis that held it would press all others together; it has no cap there."""
     wide, narrow = row(1.2, 0.01, 1.3), row(0.9, 0.8, 1.0)
     along = axis([wide, narrow], "indexing_rate_docs_per_s")
-    cut, whole = strip(wide, along), strip(narrow, along)
+    cut, whole = plot_row(wide, along), plot_row(narrow, along)
     assert cut is not None
     assert whole is not None
     assert (cut.low, cut.is_cut) == (0.0, (True, False))
@@ -80,11 +80,11 @@ def test_a_block_beyond_the_axis_is_marked_at_its_end_and_drawn_nowhere() -> Non
     assert outlier.effect is not None
     effect = outlier.effect.model_copy(update={"ratios": (0.2, 0.98, 1.02)})
     wide = replace(outlier, effect=effect)
-    drawn = strip(wide, axis([wide], "indexing_rate_docs_per_s"))
+    drawn = plot_row(wide, axis([wide], "indexing_rate_docs_per_s"))
     assert drawn is not None
     assert (len(drawn.blocks), drawn.is_beyond) == (2, (True, False))
 
 
 def test_what_was_not_measured_has_no_place() -> None:
     """A point at 1 would be a finding."""
-    assert strip(row(None), Axis(0.5, 2, "slower", "faster")) is None
+    assert plot_row(row(None), Axis(0.5, 2, "slower", "faster")) is None

@@ -1,4 +1,4 @@
-"""The comparisons of one metric as a reader sees them: the same rows in the page, in Markdown and on a terminal."""
+"""The table of a metric's comparisons: the same rows in the page, in Markdown and on a terminal."""
 
 import re
 from collections.abc import Sequence

@@ -1,12 +1,12 @@
-"""Ratios along an axis, each beside its comparison: the places of points and intervals, in percent of its width."""
+"""The forest plot of a metric: ratios with intervals along one axis, as places in percent of its width."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.analysis.statistics.effects import change_text, is_speed
+from lab.analysis.suite.comparison_table import Row
 from lab.analysis.suite.names import ratio_text
-from lab.analysis.suite.rows import Row
 
 TICKS = (0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20)
 BEYOND = 1.5
@@ -41,8 +41,8 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
-    """One comparison along the axis.
+class PlotRow:
+    """A row of the plot: one comparison.
 
     Attributes:
         low, high: Ends of the interval.
@@ -76,14 +76,14 @@ def axis(rows: Sequence[Row], metric: str) -> Axis:
     return Axis(first / margin, last * margin, *words)
 
 
-def strip(row: Row, along: Axis) -> Strip | None:
+def plot_row(row: Row, along: Axis) -> PlotRow | None:
     """A comparison along an axis; `None` where nothing was measured."""
     effect = row.effect
     if effect is None or not effect.ratio:
         return None
     low, high = effect.low, effect.high
     blocks = tuple(ratio for ratio in effect.ratios if ratio)
-    return Strip(
+    return PlotRow(
         point=along.place(effect.ratio),
         low=along.place(low) if low else None,
         high=along.place(high) if high else None,

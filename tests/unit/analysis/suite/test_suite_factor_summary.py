@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from lab.analysis.suite.answer import Findings
 from lab.analysis.suite.charts import crossing_chart
 from lab.analysis.suite.comparisons import planned_pairs, published_of
-from lab.analysis.suite.factors import factor_sentences
+from lab.analysis.suite.factor_summary import factor_sentences
+from lab.analysis.suite.summary import Findings
 from lab.records.suite import (
     Crossing,
     Effect,

@@ -1,13 +1,13 @@
-"""At which places along an axis a level of a factor wins."""
+"""Break-even places of a factor (`crossings` in a suite's file): where along an axis a level begins to win."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
 from lab.analysis.statistics.effects import is_speed
-from lab.analysis.suite.answer import TOO_FEW, Findings
 from lab.analysis.suite.comparisons import Pair
 from lab.analysis.suite.names import lower_first, metric_label
+from lab.analysis.suite.summary import TOO_FEW, Findings
 from lab.analysis.text import number
 from lab.records.suite import Crossing, VariantMetric
 

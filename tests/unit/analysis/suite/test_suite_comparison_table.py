@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.suite.rows import spread
+from lab.analysis.suite.comparison_table import spread
 from lab.records.suite import VariantMetric
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lab.analysis.suite.families import families, lines, scope_names
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
+from lab.analysis.suite.scope_table import lines, metrics_with_scopes, scope_names
 from lab.analysis.suite.tables import suite_table
 from lab.records.run import Run
 from lab.records.suite import MetricKey, SuiteResult
@@ -20,7 +20,7 @@ from tests.unit.analysis.suite.suite_folders import CPU, Rung, small, suite_fold
 from tests.unit.analysis.synthetic import encoded, question
 
 QUESTIONS = ("events-by-rating", "events-over-time", "events-total")
-FAMILY = tuple(MetricKey(name="query_service_time_ms_p50", scope=name) for name in QUESTIONS)
+SCOPES = tuple(MetricKey(name="query_service_time_ms_p50", scope=name) for name in QUESTIONS)
 
 
 def asked(*times_ms: float) -> Callable[[Run], Run]:
@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "aladin/nodes-3": Rung(against="aladin/control", change_run=asked(20, 10, 40)),
         "aladin/nodes-6": Rung(against="aladin/nodes-3", change_run=asked(20, 10, 40)),
     }
-    return suite_folder(tmp_path_factory.mktemp("suite"), small(rungs=rungs, metrics=(*FAMILY, CPU)))
+    return suite_folder(tmp_path_factory.mktemp("suite"), small(rungs=rungs, metrics=(*SCOPES, CPU)))
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +49,16 @@ def result(folder: Path) -> SuiteResult:
     return analyse_suite(folder)
 
 
-def test_a_metric_of_three_scopes_is_a_family_and_one_of_two_is_not() -> None:
+def test_a_metric_of_three_scopes_has_one_table_and_one_of_two_has_not() -> None:
     """Primaries and all shards stay apart, as they always were."""
     shards = tuple(MetricKey(name="search_rate_per_s", scope=scope) for scope in ("primaries", "total"))
-    assert families((*shards, *FAMILY, CPU)) == [FAMILY]
+    assert metrics_with_scopes((*shards, *SCOPES, CPU)) == [SCOPES]
 
 
 def test_scopes_are_named_without_what_they_share() -> None:
     """Their first word, if all of them have the same one and another behind it."""
-    assert scope_names(FAMILY) == ["by-rating", "over-time", "total"]
-    assert scope_names((*FAMILY, MetricKey(name="query_service_time_ms_p50", scope="run")))[-2:] == [
+    assert scope_names(SCOPES) == ["by-rating", "over-time", "total"]
+    assert scope_names((*SCOPES, MetricKey(name="query_service_time_ms_p50", scope="run")))[-2:] == [
         "events-total",
         "run",
     ]
@@ -66,7 +66,7 @@ def test_scopes_are_named_without_what_they_share() -> None:
 
 def test_a_line_has_a_cell_for_each_scope(result: SuiteResult) -> None:
     """The control with its medians, then each comparison; what is not compared with the control says so."""
-    texts = {line.name: [cell.text for cell in line.cells] for line in lines(result, FAMILY)}
+    texts = {line.name: [cell.text for cell in line.cells] for line in lines(result, SCOPES)}
     assert texts == {
         "control": ["10.0\u202fms", "20.0\u202fms", "40.0\u202fms"],
         "nodes-3": ["2.00", "0.50", "1.00"],
@@ -81,10 +81,10 @@ def test_rows_are_grouped_by_the_factor_that_they_turn(result: SuiteResult) -> N
         for variant in result.plan.variants
     )
     changed = result.model_copy(update={"plan": result.plan.model_copy(update={"variants": turned})})
-    assert [line.factor for line in lines(changed, FAMILY)] == ["", "nodes", "nodes"]
+    assert [line.factor for line in lines(changed, SCOPES)] == ["", "nodes", "nodes"]
 
 
-def test_the_page_shows_the_family_first_and_lets_choose_one_scope(folder: Path, result: SuiteResult) -> None:
+def test_the_page_shows_all_scopes_first_and_lets_choose_one_scope(folder: Path, result: SuiteResult) -> None:
     """A label for all of them, one for each, and then the other metrics."""
     assert result.complete
     html = write_suite_report(folder).read_text("utf-8")

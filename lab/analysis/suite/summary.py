@@ -1,4 +1,4 @@
-"""The answer of a suite in a few sentences, and what only counting makes of a ratio."""
+"""The summary of a suite in a few sentences, and the part of a ratio that only counting makes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -55,10 +55,10 @@ AT_ONCE = (
 )
 
 
-# --- the answer -----------------------------------------------------------------------------------------------------
+# --- the summary ----------------------------------------------------------------------------------------------------
 
 
-def answer(findings: Findings) -> str:
+def summary(findings: Findings) -> str:
     """Which variants differ, a sentence for each primary metric, and what the A/A check shows, in one more."""
     primary = primary_metrics(findings.plan)
     known = [metric for metric in primary if _measured(findings, metric)]

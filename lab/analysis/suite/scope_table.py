@@ -1,4 +1,4 @@
-"""One metric of many scopes, such as a query time of seven questions: a table of comparisons by scopes."""
+"""The table of a metric with many scopes, such as the query time of seven questions: a row for each comparison."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,14 +7,14 @@ from math import log
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.effects import change_text
+from lab.analysis.suite.comparison_table import Row, rows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.names import SIGNS, published_text, ratio_text, short_name
-from lab.analysis.suite.rows import Row, rows
 from lab.analysis.text import UNKNOWN, figure
 from lab.records.suite import Effect, MetricKey, SuiteResult
 
-Family = tuple[MetricKey, ...]
-"""Metrics of one name and different scopes."""
+MetricScopes = tuple[MetricKey, ...]
+"""The keys of one metric, one for each scope."""
 
 HEAD = "variant ÷ control"
 LEAST_SCOPES = 3
@@ -64,37 +64,37 @@ class Line:
     cells: tuple[Cell, ...]
 
 
-def families(metrics: Iterable[MetricKey]) -> list[Family]:
-    """The metrics with so many scopes that a table for each would not be read."""
+def metrics_with_scopes(metrics: Iterable[MetricKey]) -> list[MetricScopes]:
+    """Metrics of three scopes or more, which share one table."""
     by_name: dict[str, list[MetricKey]] = defaultdict(list)
     for metric in metrics:
         by_name[metric.name].append(metric)
     return [tuple(those) for those in by_name.values() if len(those) >= LEAST_SCOPES]
 
 
-def family_of(metrics: Iterable[MetricKey], metric: MetricKey) -> Family | None:
-    """The family that a metric belongs to; `None` where it stands for itself."""
-    return next((family for family in families(metrics) if metric in family), None)
+def scopes_of(metrics: Iterable[MetricKey], metric: MetricKey) -> MetricScopes | None:
+    """All scopes of this metric; `None` for a metric with a table of its own."""
+    return next((scopes for scopes in metrics_with_scopes(metrics) if metric in scopes), None)
 
 
-def family_label(family: Family) -> str:
+def scopes_label(scopes: MetricScopes) -> str:
     """`Query service time, median`."""
-    name = family[0].name
+    name = scopes[0].name
     return BY_NAME[name].label if name in BY_NAME else name
 
 
-def scope_names(family: Family) -> list[str]:
-    """The scopes without what all of them begin with, such as `events-`."""
-    scopes = [metric.scope for metric in family]
-    firsts = {scope.partition("-")[0] for scope in scopes}
-    if len(firsts) > 1 or not all("-" in scope for scope in scopes):
-        return scopes
-    return [scope.partition("-")[2] for scope in scopes]
+def scope_names(scopes: MetricScopes) -> list[str]:
+    """The names of the scopes without their common prefix, such as `events-`."""
+    names = [metric.scope for metric in scopes]
+    prefixes = {name.partition("-")[0] for name in names}
+    if len(prefixes) > 1 or not all("-" in name for name in names):
+        return names
+    return [name.partition("-")[2] for name in names]
 
 
-def lines(result: SuiteResult, family: Family) -> list[Line]:
+def lines(result: SuiteResult, scopes: MetricScopes) -> list[Line]:
     """The control with its medians, then every planned comparison."""
-    by_scope = [{key_of(row): row for row in rows(result, metric) if row.is_planned} for metric in family]
+    by_scope = [{key_of(row): row for row in rows(result, metric) if row.is_planned} for metric in scopes]
     every = dict.fromkeys(key for of_scope in by_scope for key in of_scope)
     first = {key: next(of_scope[key] for of_scope in by_scope if key in of_scope) for key in every}
     plan = result.plan
