@@ -94,8 +94,8 @@ class Delivered:
     latencies: str = ""
 
 
-def together(parts: Sequence[Delivered]) -> Delivered:
-    """What was done by several goes, one after the other; it has a rate where all of them had the same."""
+def total_in_sequence(parts: Sequence[Delivered]) -> Delivered:
+    """The sum of deliveries made one after the other; its rate is `None` unless all of them had the same rate."""
     rates = {part.rate_docs_per_s for part in parts}
     latencies = Latencies()
     for part in parts:
@@ -119,10 +119,10 @@ def together(parts: Sequence[Delivered]) -> Delivered:
     )
 
 
-def side_by_side(parts: Sequence[Delivered]) -> Delivered:
-    """What was done by several at the same time, such as the shares of one load; its rate is that of each of them."""
+def total_in_parallel(parts: Sequence[Delivered]) -> Delivered:
+    """The sum of deliveries made at the same time, such as the shares of one load; its rate is the rate of each."""
     return replace(
-        together(parts),
+        total_in_sequence(parts),
         first_intended_s=min(part.first_intended_s for part in parts),
         last_acknowledged_s=max(part.last_acknowledged_s for part in parts),
     )

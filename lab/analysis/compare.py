@@ -168,8 +168,8 @@ def side(label: str, runs: Sequence[RunAnalysis]) -> Side:
     """One side, made from its runs."""
     return Side(
         label=label,
-        inputs=together(inputs(run.folder) for run in runs),
-        tried=together(tried(run.folder) for run in runs),
+        inputs=merged_inputs(inputs(run.folder) for run in runs),
+        tried=merged_inputs(tried(run.folder) for run in runs),
         metrics=tuple(run.result.metrics for run in runs),
     )
 
@@ -363,8 +363,8 @@ def differences(
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def together(runs: Iterable[Inputs]) -> Inputs:
-    """The inputs of several runs as one; where the runs themselves differ, every value that occurs."""
+def merged_inputs(runs: Iterable[Inputs]) -> Inputs:
+    """Each input with every value that it has in these runs, joined by `and`."""
     values: dict[str, set[str]] = {}
     for run in runs:
         for name, value in run.items():

@@ -8,7 +8,7 @@ from lab.analysis.figures.limits import LATE
 from lab.analysis.folder import content_of, parsed
 from lab.errors import ProfileError, VerificationError
 from lab.records.shares import PLAN, DeliveryRecord
-from producers.delivery import Delivered, in_words, side_by_side
+from producers.delivery import Delivered, in_words, total_in_parallel
 
 MOST_APART = 0.05
 """By so much the rate of all may be told too high."""
@@ -42,7 +42,7 @@ def gathered(records: Mapping[str, DeliveryRecord], planned: Mapping[str, object
     ordered = sorted(records.values(), key=lambda record: record.share)
     if problems := [problem for record in ordered for problem in broken(record)]:
         raise VerificationError("; ".join(problems))
-    delivered = side_by_side([record.delivered for record in ordered])
+    delivered = total_in_parallel([record.delivered for record in ordered])
     if problem := apart(ordered, delivered.last_acknowledged_s - delivered.first_intended_s):
         raise VerificationError(problem)
     if delivered.produced != ordered[0].documents:

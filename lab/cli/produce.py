@@ -22,7 +22,7 @@ from lab.clients.kafka import BROKERS_DEFAULT, KafkaTopics, kafka_text
 from lab.console import console, print_json, table_of
 from lab.display import RunDisplay
 from lab.errors import ProfileError, StackError
-from lab.records.drivers import ClockOffset, at_all_times
+from lab.records.drivers import ClockOffset, covering_offset
 from lab.records.shares import DeliveryRecord
 from producers.children import end_with
 from producers.dataset import Dataset, DatasetError
@@ -34,7 +34,7 @@ from producers.share import Share
 
 STANDARD_INPUT = "standard input"
 ANSWER_TIMEOUT_S = 10.0
-"""A broker that somebody else keeps is there or it is not; nobody is about to start it."""
+"""Short, because Sluice does not start this broker: it answers now or not at all."""
 
 
 DatasetOption = Annotated[
@@ -165,7 +165,7 @@ def produce(
     clocks = [ahead(clock_topic, settings)]
     delivered = sent(load, settings)
     clocks.append(ahead(clock_topic, settings))
-    made = load.record(delivered, at_all_times(clocks))
+    made = load.record(delivered, covering_offset(clocks))
     console.print(table_of([*rows_of(delivered), *clock_rows([made])]))
     if record is not None:
         written(record, made)

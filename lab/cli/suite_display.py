@@ -62,7 +62,7 @@ def named_with(variant: Variant, overrides: Sequence[str]) -> str:
 
 
 def how_long(plan: SuitePlan, expected: Estimate) -> str:
-    """How many runs there will be, and how long they take together; of a width, what ends the suite."""
+    """Number of runs and their total time; with a precision, the interval width that ends the suite."""
     of_block_s = block_time_s(plan, expected)
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(block_s(plan, names, expected.each) for names in plan.order)
@@ -78,7 +78,7 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
 
 
 def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
-    """That the time is over before anything can be compared, and which would do; empty where it suffices."""
+    """A warning that the time ends before the first comparison, with the time that suffices; else empty."""
     blocks = blocks_in_time(plan, expected)
     if plan.minutes is None or blocks >= LEAST_RATIOS:
         return ""

@@ -168,7 +168,7 @@ class Numbers:
         return max(abs(self.least or 0), abs(self.most or 0))
 
     def lie_in(self, instants: range) -> bool:
-        """Whether all of them do; false without any."""
+        """Check that all numbers lie among these instants; false without numbers."""
         if self.least is None or self.most is None:
             return False
         return instants.start <= self.least and self.most < instants.stop

@@ -111,7 +111,7 @@ def own_use(table: Mapping[int, Process], ours: Collection[int]) -> tuple[frozen
 
 
 def descendants(children: Mapping[int, Collection[int]], pid: int) -> Iterator[int]:
-    """All processes below one."""
+    """The descendants of a process, without the process itself."""
     left, known = [pid], {pid}
     while left:
         # Processes are read one after the other: a pid that was reused meanwhile may close a ring.

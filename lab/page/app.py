@@ -199,12 +199,12 @@ def served(folder: Path, name: str) -> tuple[Path, os.stat_result]:
 
 
 async def now(server: Server, _request: Request) -> Response:
-    """All that is so now, once."""
+    """The present state, once."""
     return Response(server.hub.now_as_json(), media_type="application/json")
 
 
 async def events(server: Server, _request: Request) -> Response:
-    """All that happens from now on."""
+    """The stream of events from now on."""
     stream = server.hub.stream()
     first = await anext(stream)
 
@@ -332,7 +332,7 @@ async def listed(server: Server, request: Request, read: Callable[[], Any]) -> R
 
 
 async def check(server: Server, request: Request) -> Response:
-    """Whether a run could be started so."""
+    """Check a run's settings without starting it."""
     body = await json_of(request)
 
     async def make() -> Response:

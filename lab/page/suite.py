@@ -57,7 +57,7 @@ class SuiteView:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it came to its end: one that was interrupted never says so."""
+        """Check that the suite has written its result; an interrupted suite has none."""
         return (self.folder / "suite.json").is_file()
 
     def look(self) -> bool:

@@ -84,7 +84,7 @@ class Producer(Section):
 
 
 class Sink(Section):
-    """What writes the topic into the index: a connector, or a command of somebody else's."""
+    """The writer of the index: a connector, or a command that the user names."""
 
     connector: str = Field(
         "elasticsearch", description="Connector template: a file of connect/connectors, without .json"

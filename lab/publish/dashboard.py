@@ -65,7 +65,7 @@ class Panel:
 
     @property
     def id(self) -> str:
-        """Of its saved object."""
+        """The id of the saved object."""
         return f"sluice-{self.name}"
 
 

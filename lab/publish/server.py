@@ -19,7 +19,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 class Server:
-    """An Elasticsearch somewhere. It is asked once: nobody is about to start it."""
+    """A client of an Elasticsearch that Sluice does not start, so it never repeats a request."""
 
     def __init__(self, url: str, access: HttpAccess) -> None:
         self._http = HttpService("Elasticsearch", [url], access, timeout_s=ANSWER_WITHIN_S, patience_s=0, advice=ADVICE)

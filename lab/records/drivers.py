@@ -1,4 +1,4 @@
-"""What is known of the drivers of a load that ran on other hosts: what each sent, and how far its clock was off."""
+"""The drivers of a load on other hosts: the documents that each sent, and the offset of its clock."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -35,8 +35,8 @@ class ClockOffset(Record):
         return ClockOffset(ahead_ms=self.ahead_ms - other.ahead_ms, bound_ms=self.bound_ms + other.bound_ms)
 
 
-def at_all_times(offsets: Sequence[ClockOffset | None]) -> ClockOffset | None:
-    """The offset that covers all of them, measured one after the other; `None` where one is not known."""
+def covering_offset(offsets: Sequence[ClockOffset | None]) -> ClockOffset | None:
+    """The narrowest offset that contains each of these offsets of one clock; `None` where one of them is not known."""
     known = [offset for offset in offsets if offset is not None]
     if not known or len(known) < len(offsets):
         return None

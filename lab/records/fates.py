@@ -22,7 +22,7 @@ class Fate:
 
     @property
     def heading(self) -> str:
-        """Of a table's column."""
+        """The heading of a column."""
         return "dead-lettered" if self.name == "dead_lettered" else self.name.replace("_", " ")
 
 

@@ -206,7 +206,7 @@ def reap(pid: int) -> int | None:
 
 
 def session_lives(leader_pid: int) -> bool:
-    """Whether any process is left of the session that a server or its launcher was started in."""
+    """Check that a process of this session is alive; a server and its launcher begin a session each."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if os.getsid(process.pid) == leader_pid and process.status() != psutil.STATUS_ZOMBIE:

@@ -15,7 +15,7 @@ LEAST_DRAINS, MOST_DRAINS = 6, 16
 """At a noise of 3 % from run to run 8 drains tell the limit to 5 %, at 8 % it takes 15. Fewer than 6 tell their own
 scatter badly: their interval would be narrow by luck, and hold the limit in 91 % of cases in place of 94."""
 FEWEST_DRAINS = ALIKE
-"""Where it is late, or they fail."""
+"""Drains that suffice when time runs out or drains fail."""
 NARROW = 0.035
 """Half-width of its interval that ends the drains. Where they scatter one by one, they are 5 % or less from the limit
 then in 98 % of cases; where the noise lasts from drain to drain (AR(1), 0.6), in 99 % at 3 %, and in 79 % at 8 %."""

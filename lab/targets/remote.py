@@ -29,7 +29,7 @@ from lab.targets.servers import Servers, VariantBench, way_of
 from producers.dataset import Dataset
 
 ANSWER_TIMEOUT_S = 10.0
-"""Servers that somebody else keeps are there or they are not; nobody is about to start them."""
+"""Short, because Sluice does not start remote servers: they answer now or not at all."""
 
 FRESH_MS = 5 * 60_000
 MIB = 1024 * 1024
@@ -129,7 +129,7 @@ class RemoteServers:
         return profile.model_copy(update={"elasticsearch": cluster, "opensearch": opensearch})
 
     def refusals(self, profile: Profile) -> Iterator[str]:
-        """What the profile asks for and these servers, which nothing is changed of, do not have; a sentence each."""
+        """A sentence for each setting of the profile that these servers, which Sluice does not change, do not have."""
         if lack := why_not_on(self.plugins, profile, ROOT) or (
             why_not_product(profile, self.product) or why_not_rally_on(self.endpoints, profile)
         ):
@@ -232,10 +232,10 @@ class RemoteBench(VariantBench):
     servers: RemoteServers
 
     def restart(self) -> None:
-        """They are others'."""
+        """Do nothing: remote servers are not ours to restart."""
 
     def change_part(self, before: str, after: str) -> None:
-        """They are others'."""
+        """Do nothing: remote servers are not ours to change."""
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Each JVM of the cluster, by its start, with the way in which the variant uses it."""

@@ -75,7 +75,7 @@ class Servers(ABC):
 
     @abstractmethod
     def _fitted(self, profile: Profile) -> Profile:
-        """The same, whatever the version has."""
+        """The profile as it runs on these servers, before its codecs, fields and vectors are checked."""
 
     @abstractmethod
     def endpoints(self) -> Endpoints:
@@ -322,7 +322,7 @@ class VariantBench(ABC):
         return self.concluded(variant, folder, short=short)
 
     def inputs_of(self, variant: Variant, *, short: bool) -> tuple[Profile, Dataset]:
-        """What the next run of a variant loads."""
+        """Profile and dataset of the next run of a variant."""
         stated = (self.profiles, self.datasets)
         profiles, datasets = stated if short or self.resized is None else self.resized
         return profiles[variant.name], datasets[variant.name]

@@ -236,7 +236,7 @@ class Search:
         return kept
 
     def together(self, measured: Sequence[Measured], times: Times) -> Stage | None:
-        """The best few of the mix side by side; `None` where there is one only, or no time."""
+        """The stage that runs the best few of the mix side by side; `None` for a single one, or without time."""
         finalists = self.finalists(measured)
         blocks = min(MOST_TOGETHER, int(times.search_s / times.block_s(finalists)))
         if len(finalists) < 2 or blocks < LEAST_TOGETHER:
@@ -244,9 +244,9 @@ class Search:
         return Stage(number=len(measured) + 1, kind="together", blocks=(tuple(finalists),) * blocks)
 
     def chosen(self, measured: Sequence[Measured]) -> Combination | None:
-        """What is to be confirmed: the best side by side, or without that what gains in the mix; `None` for nothing.
+        """Choose the combination to confirm: the best side by side, or else of the mix; `None` if none gains.
 
-        Of those that are as good but for a hundredth, the one that changes least: nobody is to set what gives nothing.
+        Among combinations within 1 % of the best, choose the one that changes the fewest settings.
         """
         if not measured or measured[-1].stage.kind == "mixed":
             return next(iter(self.finalists(measured)), None)

@@ -68,11 +68,11 @@ class Browser:
         headers = {"Origin": self.origin, "X-Sluice-Token": self.token}
         return httpx.post(self.origin + path, json=body, headers=headers, trust_env=False, timeout=60)
 
-    def wait_for(self, is_it: Callable[[Event], bool]) -> Event:
-        """The first event that is so."""
+    def wait_for(self, matches: Callable[[Event], bool]) -> Event:
+        """Wait for the first event that matches."""
         ends_s = time.monotonic() + COMMAND_TIMEOUT_S
         while time.monotonic() < ends_s:
-            if found := next(filter(is_it, list(self.events)), None):
+            if found := next(filter(matches, list(self.events)), None):
                 return found
             time.sleep(0.1)
         raise AssertionError([event.name for event in self.events])

@@ -6,9 +6,9 @@ from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.limits import requested_rate_docs_per_s
 from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.page.answer import over_which_window
 from lab.analysis.page.badges import badges
 from lab.analysis.page.sections import IF_KNOWN
+from lab.analysis.page.summary import window_phrase
 from lab.analysis.text import NARROW_SPACE, duration, figure
 from lab.records.result import Result
 from lab.records.run import Run, WarningKind
@@ -87,7 +87,7 @@ def hero_caption(run: Run, result: Result) -> str:
         return f"{at}, {warm_up}; one document in a hundred took longer"
     if chosen and chosen[0] == "deployment_s":
         return "until the last copy was in place"
-    return over_which_window(run, result)
+    return window_phrase(run, result)
 
 
 def _hero_metric(run: Run, result: Result) -> tuple[str, str] | None:

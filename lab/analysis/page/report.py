@@ -8,10 +8,10 @@ from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page import accounting, key_figures, sections
-from lab.analysis.page.answer import what_came_out, what_was_run
 from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, badges
 from lab.analysis.page.queries import STEPS_HEAD, steps_of, steps_rows
 from lab.analysis.page.queries import section as query_section
+from lab.analysis.page.summary import load_sentence, outcome_sentence
 from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
 from lab.files import write_whole
@@ -89,8 +89,8 @@ def _answer(run: Run, result: Result) -> dict[str, object]:
         "result": result,
         "failed": result.status == "failed",
         "behind": shortfall(result),
-        "what_was_run": what_was_run(run),
-        "what_came_out": what_came_out(run, result),
+        "load_sentence": load_sentence(run),
+        "outcome_sentence": outcome_sentence(run, result),
         "caption": key_figures.hero_caption(run, result),
         "hero": hero,
         "limiting": result.limited_by and stage_text(result.limited_by.stage, run.environment.product),

@@ -9,7 +9,7 @@ import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from lab.analysis.page.answer import engine
+from lab.analysis.page.summary import engine
 from lab.analysis.text import bytes_text, count, duration, figure, number
 from lab.console import as_called
 from lab.endpoints import without_secrets

@@ -65,7 +65,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         differences=differences,
         compared=compared,
         metric=metric_label(metric),
-        remarks=sections.what_counting_makes(suite, result),
+        remarks=sections.counting_remarks(suite, result),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),
         crossings=sections.crossings(result),

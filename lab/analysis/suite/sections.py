@@ -66,8 +66,8 @@ def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]
     return sum(map(is_detected, compared)), len(compared) if is_measured else 0
 
 
-def what_counting_makes(suite: SuiteRecords, result: SuiteResult) -> list[tuple[str, str]]:
-    """By comparison what its ratios do not say."""
+def counting_remarks(suite: SuiteRecords, result: SuiteResult) -> list[tuple[str, str]]:
+    """By comparison, the part of its ratios that only counting documents makes."""
     plan = result.plan
     pairs = planned_pairs(plan)
     unlike = counted_unlike(suite, pairs)

@@ -22,7 +22,7 @@ from lab.clients.target import topics_of
 from lab.console import console
 from lab.endpoints import urls_of
 from lab.errors import StackError, VerificationError
-from lab.records.drivers import ClockOffset, Driver, at_all_times
+from lab.records.drivers import ClockOffset, Driver, covering_offset
 from lab.records.samples import Sample
 from lab.records.shares import DeliveryRecord
 from lab.run.load.drivers import CLIENT_FILE, Drivers, Host, SharedLoad
@@ -193,7 +193,7 @@ class DrivenStream:
             delivered = gathered(records, self.planned(load))
         except VerificationError as error:
             raise VerificationError(f"this run has no figures: {error}") from error
-        worker = at_all_times([before, self.worker_ahead_of_broker()])
+        worker = covering_offset([before, self.worker_ahead_of_broker()])
         self.drivers = tuple(self.driver_of(record, worker) for record in records.values())
         return delivered
 
@@ -289,7 +289,7 @@ class DrivenStream:
             return None
         ours = ahead_of_broker(run.names.clock_topic, client_settings(run.profile, endpoints))
         agents = urls_of(endpoints.metrics_url)
-        of_agent = at_all_times([ahead_of_agent(url, endpoints.access.metrics) for url in agents])
+        of_agent = covering_offset([ahead_of_agent(url, endpoints.access.metrics) for url in agents])
         return None if ours is None or of_agent is None else ours.minus(of_agent)
 
     def driver_of(self, record: DeliveryRecord, worker: ClockOffset | None) -> Driver:

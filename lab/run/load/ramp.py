@@ -14,7 +14,7 @@ from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
 from lab.run.load.warm_up import WARM_UP_S
 from lab.run.ramp import LEAST_ANSWERED, next_rate, ramp_rates
-from producers.delivery import Delivered, together
+from producers.delivery import Delivered, total_in_sequence
 from producers.latency import PERCENTILES
 
 CAUGHT_UP_WITHIN_S = 60.0
@@ -62,7 +62,7 @@ class RisingStream:
         steps = tuple(self._steps())
         if self._next < self._documents:
             self._parts.append(self._producing.step(self._next, self._documents, None, self._check))
-        return together(self._parts), DocumentRamp(p99_bound_ms=self._ramp.p99_ms, steps=steps)
+        return total_in_sequence(self._parts), DocumentRamp(p99_bound_ms=self._ramp.p99_ms, steps=steps)
 
     def _steps(self) -> Iterator[RampStep]:
         rates = ramp_rates(self._rate_docs_per_s, self._ramp.factor)
@@ -101,7 +101,7 @@ class RisingStream:
             self._is_behind = not self._catch_up(CAUGHT_UP_WITHIN_S)
 
     def _documents_at(self, rate: float) -> int:
-        """How many are produced in a step."""
+        """Documents that a step at this rate produces."""
         return max(1, round(rate * self._ramp.step_s))
 
     def _is_broken(self, step: RampStep) -> bool:

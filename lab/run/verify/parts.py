@@ -42,7 +42,7 @@ def verify_parts(
             shares_dead_letters=True,
         )
         accountings[part.names.index] = verify(own, kafka, cluster, shown)
-    return *together(accountings, target), {index: documents for index, (documents, _) in accountings.items()}
+    return *total_accounting(accountings, target), {index: documents for index, (documents, _) in accountings.items()}
 
 
 def progress_after(done: int, on_progress: Callable[[int, str], None]) -> Callable[[int, str], None]:
@@ -50,8 +50,8 @@ def progress_after(done: int, on_progress: Callable[[int, str], None]) -> Callab
     return lambda more, what: on_progress(done + more, what)
 
 
-def together(accountings: Mapping[str, Accounting], target: VerificationTarget) -> Accounting:
-    """The accounting of all indices together; what the producers have counted is held against all topics."""
+def total_accounting(accountings: Mapping[str, Accounting], target: VerificationTarget) -> Accounting:
+    """The sum of the accountings of all indices, compared with the sum of what the producers counted."""
     each = [documents for documents, _ in accountings.values()]
     counts = {
         name: None if getattr(each[0], name) is None else sum(getattr(documents, name) for documents in each)

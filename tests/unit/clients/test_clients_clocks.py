@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from lab.clients.clocks import Reading, ahead_of_agent, offset
-from lab.records.drivers import ClockOffset, at_all_times
+from lab.records.drivers import ClockOffset, covering_offset
 
 
 def clock(ahead_ms: float, bound_ms: float) -> ClockOffset:
@@ -60,9 +60,9 @@ def test_offsets_by_way_of_a_third_clock_add_up_with_their_bounds() -> None:
 
 def test_an_offset_that_changed_covers_both() -> None:
     """A clock that drifts from 1 to 5 ms, each known to 1 ms, was 0 to 6 ms ahead."""
-    assert at_all_times([clock(1, 1), clock(5, 1)]) == clock(3, 3)
-    assert at_all_times([clock(1, 1), None]) is None
-    assert at_all_times([]) is None
+    assert covering_offset([clock(1, 1), clock(5, 1)]) == clock(3, 3)
+    assert covering_offset([clock(1, 1), None]) is None
+    assert covering_offset([]) is None
 
 
 # --- the worker's agent ---------------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.page.answer import what_came_out
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import question_verdict
+from lab.analysis.page.summary import outcome_sentence
 from lab.analysis.result import analyse
 from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
@@ -61,4 +61,4 @@ def test_a_run_that_could_not_be_verified_is_not_said_to_have_stored_something_e
     unread = Verification(verified=False, problems=("the topic could not be read",))
     made = run(Truth()).model_copy(update={"verification": unread})
     result = analyse(written(tmp_path, made, samples(Truth()))).result
-    assert what_came_out(made, result) == "These figures are void: the topic could not be read."
+    assert outcome_sentence(made, result) == "These figures are void: the topic could not be read."

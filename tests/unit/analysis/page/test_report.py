@@ -13,10 +13,10 @@ from rich.console import Console
 from lab.analysis.figures.definitions import BY_NAME, TERMS
 from lab.analysis.page import key_figures
 from lab.analysis.page.accounting import run_sums
-from lab.analysis.page.answer import absent_documents
 from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, TOUCHED
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import machine_cpu
+from lab.analysis.page.summary import absent_documents
 from lab.analysis.page.templates import terms_in
 from lab.analysis.page.terminal import figure_rows, terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis, analyse, write_result

@@ -12,7 +12,7 @@ from lab.errors import StackError
 from lab.profiles.models import Ramp
 from lab.records.run import SinkHistograms
 from lab.run.load.ramp import RisingStream, grown, percentiles_ms
-from producers.delivery import Delivered, Failure, together
+from producers.delivery import Delivered, Failure, total_in_sequence
 from producers.latency import Latencies
 from tests.unit.run.displays import SilentProgress
 
@@ -35,7 +35,7 @@ def test_several_goes_come_to_one() -> None:
     """Counts add up, latencies become one histogram, failures of one kind are told once."""
     first = replace(PART, latencies=latencies(5, 5, 5))
     second = replace(PART, first_intended_s=3.0, last_acknowledged_s=4.0, latencies=latencies(90), latencies_clamped=1)
-    made = together([first, second])
+    made = total_in_sequence([first, second])
 
     assert (made.produced, made.delivered, made.failed) == (14, 10, 4)
     assert (made.source_bytes, made.entities, made.late_documents, made.cpu_s) == (1000, 14, 6, 1.0)
@@ -47,8 +47,8 @@ def test_several_goes_come_to_one() -> None:
 
 def test_goes_at_several_rates_have_none_in_common() -> None:
     """No reader may take the first rate for what was asked of the sink all the time."""
-    assert together([PART, PART]).rate_docs_per_s == 100
-    assert together([PART, replace(PART, rate_docs_per_s=160.0)]).rate_docs_per_s is None
+    assert total_in_sequence([PART, PART]).rate_docs_per_s == 100
+    assert total_in_sequence([PART, replace(PART, rate_docs_per_s=160.0)]).rate_docs_per_s is None
 
 
 def test_what_a_histogram_gained_has_its_own_percentiles() -> None:

@@ -31,10 +31,10 @@ import org.slf4j.LoggerFactory;
 public final class ElasticsearchSinkTask extends SinkTask {
     private static final Logger LOG = LoggerFactory.getLogger(ElasticsearchSinkTask.class);
 
-    /** The worker's, for the consumer that it gives a task. */
+    /** A setting of the worker's consumer, which the connector may override. */
     private static final String CONSUMER_CLIENT_ID = "consumer.override.client.id";
 
-    /** The worker's, too. */
+    /** A setting of the worker: the names of the transforms before the sink. */
     private static final String TRANSFORMS = "transforms";
 
     /**

@@ -146,7 +146,7 @@ final class Settlement implements Results {
         }
     }
 
-    /** A record that the configuration says to let go. */
+    /** Completes a record that the configuration drops. */
     void dropped(Delivery delivery) {
         settle(delivery, Fate.DROPPED);
     }
@@ -171,7 +171,7 @@ final class Settlement implements Results {
         backlog.wake();
     }
 
-    /** A call that came later has thrown: what it was to do, nobody does. */
+    /** Fails the task after an exception in a delayed call, whose work nobody else would do. */
     void failed(Throwable thrown) {
         failed(thrown instanceof ConnectException known ? known : new ConnectException(thrown.toString(), thrown));
     }

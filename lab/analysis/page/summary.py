@@ -1,4 +1,4 @@
-"""What was run and whether it is verified, in two sentences that need no explanation."""
+"""The summary of a run: a sentence on its load, and a sentence on its outcome."""
 
 from lab.analysis.figures.load_figures import why_no_window
 from lab.analysis.page.queries import answers_text, clients_text, questions_text
@@ -8,8 +8,8 @@ from lab.records.run import Environment, Run
 from lab.records.verification import Documents, Verification
 
 
-def what_was_run(run: Run) -> str:
-    """The first sentence."""
+def load_sentence(run: Run) -> str:
+    """The documents, their way into the index, and the machine."""
     environment, is_remote = run.environment, run.environment.target == "remote"
     where = "on remote servers" if is_remote else f"on one machine with {environment.cpu_cores} cores"
     if run.load == "query" and run.query_load is not None:
@@ -21,11 +21,11 @@ def what_was_run(run: Run) -> str:
         documents += f" that describe {count(run.entities)} entities"
     if run.verification.expect == "consumed":
         return f"{documents} were put into Kafka and then read by a sink that stores nothing, {where}."
-    return f"{documents} were {how_loaded(run)} {engine(environment)}, {where}."
+    return f"{documents} were {route_phrase(run)} {engine(environment)}, {where}."
 
 
-def how_loaded(run: Run) -> str:
-    """By which way the documents came into Elasticsearch, ending in a preposition."""
+def route_phrase(run: Run) -> str:
+    """The way of the documents into Elasticsearch; the phrase ends in a preposition."""
     if run.direct is not None:
         connections = f"{run.direct.connections} connection{'s' if run.direct.connections > 1 else ''}"
         pace = f" at {number(run.direct.rate_docs_per_s)} documents/s" if run.direct.rate_docs_per_s else ""
@@ -47,8 +47,8 @@ def how_loaded(run: Run) -> str:
     return f"streamed at {number(rate)}/s through Kafka and {pipeline} into"
 
 
-def what_came_out(run: Run, result: Result) -> str:
-    """Whether what is stored is what was produced, and why the figures are void if it is not."""
+def outcome_sentence(run: Run, result: Result) -> str:
+    """The result of the verification; of a void run, the reasons."""
     documents = run.documents
     if result.status == "failed":
         problems = "; ".join(problem.rstrip(".") for problem in run.verification.problems) or "no reason is recorded"
@@ -57,14 +57,14 @@ def what_came_out(run: Run, result: Result) -> str:
         return f"The sink committed all {count(documents.delivered)} records, and nothing is in the index."
     if run.load == "query" and run.query_load is not None:
         return answers_text(run.query_load)
-    compared = how_compared(documents, run.verification)
+    compared = contents_phrase(documents, run.verification)
     if absent := absent_documents(documents):
         return f"{', '.join(absent)}. All others are in the index, and {compared}."
     return f"All documents are in the index, and {compared}."
 
 
-def how_compared(documents: Documents, verification: Verification) -> str:
-    """What is known of the contents of a verified index."""
+def contents_phrase(documents: Documents, verification: Verification) -> str:
+    """The way in which the contents of a verified index were compared."""
     if verification.contents == "counts only":
         return "only their number was compared: the cluster has made their ids, and gives no contents back as sent"
     if not documents.sampled:
@@ -80,7 +80,7 @@ def how_compared(documents: Documents, verification: Verification) -> str:
 
 
 def absent_documents(documents: Documents) -> list[str]:
-    """How many documents are not in the index although nothing was lost, and what became of them."""
+    """A phrase for each kind of documents that are accounted for but not in the index, such as dead letters."""
     letters = documents.dead_lettered or 0
     rejected = "rejected (a dead letter)" if letters == 1 else "rejected (dead letters)"
     absent = [(rejected, letters), *documents.elsewhere] if letters else list(documents.elsewhere)
@@ -91,8 +91,8 @@ def absent_documents(documents: Documents) -> list[str]:
     ]
 
 
-def over_which_window(run: Run, result: Result) -> str:
-    """How long the main figure was measured."""
+def window_phrase(run: Run, result: Result) -> str:
+    """The window of the main figure: length, warm-up, steadiness."""
     load, window = run.query_load, result.measured_window
     if run.load == "query" and load is not None:
         return f"over {duration(load.ended_s - load.started_s)}" + _after(load.warm_up_s)
