@@ -65,7 +65,7 @@ class FileDocuments(Dataset):
 
     @property
     def documents(self) -> int:  # type: ignore[override]
-        """How many lines hold a document."""
+        """Number of lines that hold a document."""
         return len(self.key_hashes)
 
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
@@ -270,7 +270,7 @@ def _decompressed(content: BinaryIO, source: Path) -> Path:
 
 
 def _uncompressed(content: BinaryIO, name: str) -> Any:
-    """What a file of that name holds, as a stream of bytes."""
+    """Content of the file of that name, as a stream of bytes."""
     if name.endswith(".gz"):
         return gzip.GzipFile(fileobj=content)
     if name.endswith(".zst"):

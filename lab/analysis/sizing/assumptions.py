@@ -1,4 +1,4 @@
-"""What a sizing takes for granted because no run here can measure it: each with its default and where that is from."""
+"""Assumptions of a sizing, which no run here can measure: each with its default and the source of it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -48,7 +48,7 @@ class Assumptions:
     )
 
     def with_stated(self, texts: Iterable[str]) -> "Assumptions":
-        """The same with what a user states as `NAME=VALUE`.
+        """Assumptions with the values that a user states as `NAME=VALUE`.
 
         Raises:
             ProfileError: A name is not known, or a value is no number above 0 (for `spare`, 0 or more).

@@ -1,4 +1,4 @@
-"""What a document costs, as recorded runs tell it: the only part of a sizing that was measured."""
+"""Costs of a document from recorded runs: the only measured part of a sizing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MOST_SENT_AGAIN = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What one document costs; CPU in microseconds, which is CPU-seconds per million documents.
+    """Costs of one document; CPU in microseconds, which is CPU-seconds per million documents.
 
     Attributes:
         elasticsearch_cpu_us: Of one copy, to the end of the merges that the run waited for: the runs' own replicas are
@@ -69,7 +69,7 @@ class Measured:
 
 
 def measured(analyses: Sequence[RunAnalysis]) -> Measured:
-    """What the runs tell of one document.
+    """Costs of one document by these runs.
 
     Raises:
         ProfileError: A run cannot be sized from, or they differ in processor, profile or any setting of it.
@@ -113,7 +113,7 @@ def unsuitable(analysis: RunAnalysis) -> str | None:
 
 
 def not_measured(analysis: RunAnalysis) -> str | None:
-    """What a run of the right kind lacks for a sizing; `None` when nothing."""
+    """Reason why a run of the right kind gives no sizing; `None` if it gives one."""
     if request_us(analysis) is None:
         return "got a sink that does not tell how long its requests take, expected a connector of Sluice"
     if (again := sent_again(analysis)) is not None:
@@ -124,7 +124,7 @@ def not_measured(analysis: RunAnalysis) -> str | None:
 
 
 def sent_again(analysis: RunAnalysis) -> str | None:
-    """What a run sent more than once, whose requests cost time and stored nothing; `None` where it is next to nothing.
+    """Documents that a run sent again, whose requests cost time and stored nothing; `None` for next to none.
 
     The sink counts the time of answered requests, and the documents of every attempt.
     """
@@ -143,7 +143,7 @@ def in_flight(analysis: RunAnalysis) -> int:
 
 
 def in_common(analysis: RunAnalysis) -> dict[str, object]:
-    """What all runs of a sizing have in common, by name: what a setting does is no uncertainty."""
+    """Settings by name that all runs of a sizing share, since the effect of a setting is no uncertainty."""
     settings = analysis.folder.profile or {}
     return {
         "profile": analysis.result.profile,
@@ -171,7 +171,7 @@ def value(analysis: RunAnalysis, name: str, scope: str = "run") -> float | None:
 
 
 def copies(analysis: RunAnalysis) -> float | None:
-    """How often each document was indexed: on its primary, and on the replicas that had a node.
+    """Copies indexed of each document: its primary, and the replicas that had a node.
 
     Source: 12,000 operations on all shards, 6,000 on primaries: 2 copies.
     """

@@ -47,7 +47,7 @@ class Range:
 
 
 def largest(ranges: Sequence[Range]) -> Range:
-    """What satisfies all of them: the largest value, and the largest of each end."""
+    """The range that satisfies all of these: the largest value, and the largest of each end."""
     lows = [one.value if one.low is None else one.low for one in ranges]
     highs = [one.most for one in ranges]
     if all(one.high is None for one in ranges):

@@ -1,4 +1,4 @@
-"""How many machines of each kind a rate needs, which resource decides it, and how index and topic are cut.
+"""Machines of each kind that a rate needs, the resource that decides, and the cut of index and topic.
 
 Every demand is a rate × a measured cost of one document × assumptions. So it is proportional to what was measured, and
 the interval of that is carried through as it is.
@@ -19,7 +19,7 @@ QUORUM = 3
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What all machines of a kind together need of a resource.
+    """Need of a resource by all machines of a kind, as a sum.
 
     Attributes:
         amount: In `unit`.
@@ -35,7 +35,7 @@ class Demand:
 
     @property
     def machines(self) -> Range:
-        """How many machines have as much."""
+        """Machines that have as much."""
         return self.amount / self.of_machine
 
 
@@ -56,7 +56,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be sized for.
+    """Load to size for.
 
     Attributes:
         rate_docs_per_s: As long as the days last, without a pause: the peak decides about cores, the mean about disks.
@@ -109,7 +109,7 @@ class Sizing:
 
 
 def sizing(target: Target, measured: Measured, assumed: Assumptions) -> Sizing:
-    """What a rate needs."""
+    """Machines, tasks, partitions and shards for a rate."""
     costs, rate = measured.costs, target.rate_docs_per_s
     parts = (
         part("data nodes", elasticsearch_demands(target, measured, assumed), assumed, max(QUORUM, target.copies)),
@@ -182,7 +182,7 @@ def disk_writes(bytes_per_s: Range, assumed: Assumptions, formula: str) -> Deman
 
 
 def elasticsearch_demands(target: Target, measured: Measured, assumed: Assumptions) -> Iterator[Demand]:
-    """Of the data nodes; a replica indexes each document anew, and so costs what the primary costs."""
+    """Demands of the data nodes; a replica indexes each document again, so it costs as much as the primary."""
     costs, rate, copies = measured.costs, target.rate_docs_per_s, target.copies
     yield cpu(costs.elasticsearch_cpu_us * copies, rate, assumed, "rate × CPU of a copy × copies ÷ core speed")
     kept_s = DAY_S * target.days
@@ -194,7 +194,7 @@ def elasticsearch_demands(target: Target, measured: Measured, assumed: Assumptio
 
 
 def kafka_demands(target: Target, measured: Measured, assumed: Assumptions) -> Iterator[Demand]:
-    """Of the brokers; a follower is taken to cost what the leader costs, which is more than it does."""
+    """Demands of the brokers; a follower counts as a leader, which is more than its cost."""
     costs, rate, copies = measured.costs, target.rate_docs_per_s, assumed.kafka_copies
     if costs.kafka_cpu_us is not None:
         yield cpu(costs.kafka_cpu_us * copies, rate, assumed, "rate × CPU of a record × copies ÷ core speed")
@@ -205,14 +205,14 @@ def kafka_demands(target: Target, measured: Measured, assumed: Assumptions) -> I
 
 
 def connect_demands(target: Target, measured: Measured, assumed: Assumptions) -> Iterator[Demand]:
-    """Of the workers."""
+    """Demands of the workers."""
     costs, rate = measured.costs, target.rate_docs_per_s
     yield cpu(costs.connect_cpu_us, rate, assumed, "rate × CPU of a document ÷ core speed")
     yield network(costs.source_bytes * rate, assumed, "rate × source, in as well as out")
 
 
 def producer_demands(target: Target, measured: Measured, assumed: Assumptions) -> Iterator[Demand]:
-    """Of the hosts that send, which are Sluice's own in a test and somebody else's in earnest."""
+    """Demands of the sending hosts: Sluice's in a test, the user's in production."""
     costs, rate = measured.costs, target.rate_docs_per_s
     if costs.producer_cpu_us is not None:
         yield cpu(costs.producer_cpu_us, rate, assumed, "rate × CPU of a document ÷ core speed")
@@ -248,12 +248,12 @@ MOST_PRIMARIES = 1024
 
 
 def with_limits(outcome: Sizing) -> Sizing:
-    """The same, with what must be changed beside machines."""
+    """Add the limits that more machines do not lift."""
     return replace(outcome, limits=tuple(limits(outcome)))
 
 
 def limits(outcome: Sizing) -> Iterator[str]:
-    """What breaks although there are machines enough."""
+    """Limits that more machines do not lift."""
     target, assumed = outcome.target, outcome.assumptions
     shards_of_node = outcome.primaries.most * target.copies / outcome.nodes.most
     if shards_of_node > assumed.shards_per_node:

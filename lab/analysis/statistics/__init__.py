@@ -1,1 +1,1 @@
-"""What repeats of a run say together: intervals, effects, power, warm-up."""
+"""Statistics of repeated runs: intervals, effects, power, warm-up."""

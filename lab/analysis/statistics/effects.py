@@ -1,4 +1,4 @@
-"""What a variant does to a metric, and whether that is more than chance."""
+"""Effects of a variant on a metric, and their verdicts against chance."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def effect(
     *,
     freedom_lost: float = 0.0,
 ) -> Effect:
-    """What the variant does to the metric, from its ratio to the other within each block, judged by itself.
+    """Effect of a variant on a metric, from its ratio to the other within each block, judged by itself.
 
     What drifts more slowly than a block lasts (a warmer machine, a fuller disk) is in both runs and leaves the ratio.
     The geometric mean is the one mean for which A/B is 1 over B/A.
@@ -86,7 +86,7 @@ def among_comparisons(
     repetition: str | None = None,
     to_come: int = 0,
 ) -> tuple[Effect, ...]:
-    """The same effects, each judged with what all comparisons of its metric know of the noise, and as one of them.
+    """Judge each effect with the noise of all comparisons of its metric, and as one of them.
 
     Of 14 comparisons that change nothing, one in two suites shows a difference at 95 %. So the clearest of m has to
     leave out 1 at 1 − 5 %/m, the next one at 1 − 5 %/(m − 1), and so on until one does not; that one and the rest have
@@ -145,7 +145,7 @@ def holm_levels(p_values: Sequence[float]) -> list[float]:
 
 
 def is_settled(effect: Effect, precision: float) -> bool:
-    """Whether a comparison needs no more blocks: it is known to the precision, or to a quarter of its own size.
+    """Check that a comparison needs no more blocks: its interval is within the precision, or a quarter of its effect.
 
     To end at the first difference would end suites at the first false alarm. A quarter of its size is four times as far
     from none as a verdict asks for. Where ratios are all equal there is nothing more to learn.
@@ -166,7 +166,7 @@ def is_settled(effect: Effect, precision: float) -> bool:
 
 
 def verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
-    """What an interval of log ratios says of a metric, in the words that are right for it."""
+    """Verdict of an interval of log ratios, in the words of its metric."""
     # Without a spread all blocks said the same; then the mean is that value.
     least, most = (mean, mean) if low is None or high is None else (low, high)
     if max(-least, most) < NOTHING:
@@ -206,7 +206,7 @@ def is_speed(metric: str) -> int:
 
 
 def _log_ratios(effect: Effect) -> list[float]:
-    """What the mean is of: each block, or of several starts of the servers the mean of each.
+    """Values of the mean: one for each block, or one mean for each of several starts of the servers.
 
     Blocks of one start share what was drawn when it started (the JVM's compiled code, where memory lies), and say
     nothing of another one.
@@ -257,7 +257,7 @@ def _judged(bare: Effect, mean: Mean, *, comparisons: int = 1, level: float = SI
 
 
 def _holds_with_the_lost(bare: Effect, mean: Mean, level: float) -> bool:
-    """Whether a difference is shown as well if each block that was lost had the ratio that speaks most against it.
+    """Check that a difference remains if each lost block had the ratio most against it.
 
     A run may have failed because it was slow: then those that are left are a selection.
     """

@@ -17,7 +17,7 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
 
 @dataclass(frozen=True, slots=True)
 class Knee:
-    """Where p99 breaks its bound.
+    """Knee of a ramp: the rate at which p99 breaks its bound.
 
     Attributes:
         rate_per_s: `None` where the ramp does not show it.
@@ -86,7 +86,7 @@ def _sure(steps: Sequence[RampStep], bound_ms: float) -> tuple[float | None, flo
 
 
 def p99_interval_ms(step: RampStep, unloaded_ms: float) -> tuple[float, float]:
-    """Where the p99 of a step lies at 95 %: between two of its own latencies, whatever their distribution.
+    """Interval of a step's p99 at 95 %: two of its own latencies, for any distribution.
 
     Where there are too few for a rank above p99, its upper end is the slowest of them. Queries that wait in one queue
     are alike, the more the fuller it is: n of them tell as much as n·(1 - ρ)²/4 independent ones.

@@ -45,14 +45,14 @@ class Mean:
         return None if self.variance is None else sqrt(self.variance / self.values)
 
     def interval(self, level: float = SIGNIFICANCE) -> tuple[float, float] | None:
-        """Where the true mean lies at 1 − `level`; `None` without a variance."""
+        """Interval of the true mean at 1 − `level`; `None` without a variance."""
         if self.error is None:
             return None
         reach = critical(level, self.freedom) * self.error
         return self.mean - reach, self.mean + reach
 
     def less(self, freedom_lost: float) -> "Mean":
-        """The same mean where an estimate has taken some of its freedom, and so made its values look closer."""
+        """Mean with fewer degrees of freedom, since an estimate from the same values made them look closer."""
         if self.variance is None or not freedom_lost:
             return self
         freedom = self.freedom - freedom_lost
@@ -60,7 +60,7 @@ class Mean:
 
     @property
     def p_value(self) -> float | None:
-        """How often a mean of zero would have given values as far from it; `None` without a variance."""
+        """Probability of values at least as far from a mean of zero (p-value); `None` without a variance."""
         return None if self.error is None else p_value(self.mean / self.error, self.freedom)
 
 
@@ -132,7 +132,7 @@ def means(
 
 
 def moderated(single: Sequence[Mean], runs: Sequence[float] = ()) -> tuple[Mean, ...]:
-    """The same means, the variance of each drawn towards the pooled one of the others: s̃² = (d₀·s₀² + d·s²)/(d₀ + d).
+    """Means with the variance of each drawn towards the pooled one of the others: s̃² = (d₀·s₀² + d·s²)/(d₀ + d).
 
     A comparison of n blocks knows its own noise by n − 1 degrees of freedom only. Eleven of them have eleven times as
     many, and the noise of a machine is much the same for all. d₀ is 4, or half of what the others have where that is
@@ -187,7 +187,7 @@ def _drawn_towards(pool: Sequence[Mean], one: Mean) -> Mean:
 
 
 def _is_outlying(one: Mean, others: Sequence[Mean]) -> bool:
-    """Whether a variance is above the others' by more than one in a hundred is by chance, by an F-test.
+    """Test that a variance exceeds the others' at 1 %, by an F-test.
 
     Theirs is the median, which a second wild one does not move, put right for a variance's own skewness.
 
@@ -221,6 +221,6 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Mean:
 
 
 def _variance(values: Sequence[float]) -> float:
-    """Of at least two values; `statistics.variance` counts in fractions, twenty times as long."""
+    """Variance of at least two values; `statistics.variance` computes in fractions, twenty times as long."""
     mean = fmean(values)
     return sum((value - mean) ** 2 for value in values) / (len(values) - 1)

@@ -1,4 +1,4 @@
-"""What so many repeats can show: the smallest effect that a comparison within blocks would have found."""
+"""Power of so many repeats: the smallest effect that a comparison within blocks would have found."""
 
 from math import expm1, sqrt
 

@@ -1,4 +1,4 @@
-"""What two sets of servers differ by, estimated from pairs that change places, so that it leaves their ratios."""
+"""Difference of two sets of servers, estimated from pairs that change places, to take out of their ratios."""
 
 from collections.abc import Sequence
 

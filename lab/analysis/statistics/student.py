@@ -9,7 +9,7 @@ SIGNIFICANCE = 1 - CONFIDENCE
 
 
 def p_value(t: float, freedom: float) -> float:
-    """How often a t at least as far from zero as this one, either way, comes by chance.
+    """Two-sided p-value: the probability of a t at least as far from zero as this one.
 
     With 4 degrees of freedom, 5 of 100 are beyond 2.776.
     """

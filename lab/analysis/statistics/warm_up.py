@@ -11,7 +11,7 @@ MOST_RISE = 0.05
 
 
 def is_warm(rates: Sequence[float]) -> bool:
-    """Whether the rates of successive warm-up drains, in docs/s, have become stable.
+    """Check that the rates of successive warm-up drains, in docs/s, have become stable.
 
     Stable are three in a row whose coefficient of variation (standard deviation / mean) is at most 5 % and which do not
     just rise from one to the next by more than 5 % together: a server that warms up slowly varies little, too. The
@@ -30,7 +30,7 @@ def is_warm(rates: Sequence[float]) -> bool:
 
 
 def are_alike(last: Sequence[float]) -> bool:
-    """Whether three rates vary little and do not just rise."""
+    """Check that three rates vary little and do not just rise."""
     if len(last) < ALIKE or min(last) <= 0 or stdev(last) > MOST_VARIATION * fmean(last):
         return False
     rises = all(after > before for before, after in pairwise(last))
@@ -38,6 +38,6 @@ def are_alike(last: Sequence[float]) -> bool:
 
 
 def no_longer_rise(last: Sequence[float]) -> bool:
-    """Whether the second half of four rates is no faster than the first."""
+    """Check that the second half of four rates is no faster than the first."""
     half = NOT_RISING // 2
     return len(last) == NOT_RISING and min(last) > 0 and fmean(last[half:]) <= fmean(last[:half])

@@ -79,13 +79,13 @@ def crossing_sentence(findings: Findings, wanted: Crossing, figures: Sequence[Va
 
 
 def axis_label(findings: Findings, wanted: Crossing) -> str:
-    """What a crossing is looked for along."""
+    """Label of the axis of a crossing."""
     in_part = any(findings.plan.variant(against).working_set < 1 for _, against in pairs_of(findings, wanted.factor))
     return f"{metric_label(wanted.over)}{' (the part asked about)' if in_part else ''}"
 
 
 def common_name(findings: Findings, factor: str) -> str:
-    """What is compared, without the setting that ends each name: `best_compression` of `best_compression 4×`."""
+    """Common name of a factor's variants, without the setting that ends each: `codec` of `codec 4×`, `codec 16×`."""
     names = {pair[0].rpartition(" ")[0].rstrip(",") for pair in pairs_of(findings, factor)}
     return names.pop() if len(names) == 1 else factor
 

@@ -108,12 +108,12 @@ def head_and_cells(chosen: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[s
 
 
 def agreement_word(step: PublishedStep) -> str:
-    """Whether ours goes the way of the published ratio, and whether that says anything of the factor."""
+    """Agreement of our ratio with the published one; *confounded* if the source changed more than the factor."""
     return f"confounded; {step.agreement}" if step.confounded else step.agreement
 
 
 def agreement_text(step: PublishedStep) -> str:
-    """The same, and whether our interval holds the published ratio."""
+    """Agreement, and the place of the published ratio inside or outside our interval."""
     if step.is_inside is None:
         return agreement_word(step)
     return f"{agreement_word(step)} ({'inside' if step.is_inside else 'outside'})"

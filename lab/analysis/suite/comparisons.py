@@ -1,4 +1,4 @@
-"""Which variants are compared with which, by the plan and by a source document, and what each comparison says."""
+"""Comparisons of a suite: pairs of variants, by the plan and by a source document, and their effects."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ Compared = TypeVar("Compared", Effect, PublishedStep)
 
 
 def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
-    """What the plan compares: the control against itself (A/A) first, then in the order of the variants."""
+    """Pairs of the plan: the control against itself (A/A) first, then in the order of the variants."""
     names = {variant.name for variant in plan.variants} - plan.skipped.keys()
     pairs = [
         (variant.name, variant.against)
@@ -31,7 +31,7 @@ def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
 
 
 def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMetric]) -> tuple[Effect, ...]:
-    """What every comparison says of every metric, metric by metric, from the blocks that it was to be in.
+    """Effect of each comparison on each metric, metric by metric, from the blocks that were planned for it.
 
     What is compared with the control is compared with the geometric mean of all runs of the control in the block, its
     repetition (A/A) included: the more there are, the less their mean scatters. From pairs at the same time is taken
@@ -113,7 +113,7 @@ def _with_repetition(
 
 
 def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Compared | None:
-    """What we, or the source, say of a comparison by a metric; `None` where the two were not compared by it."""
+    """Our record, or the source's, of a pair and a metric; `None` without one."""
     for record in records:
         if (record.variant, record.against, record.metric, record.scope) == (*pair, metric.name, metric.scope):
             return record
@@ -143,7 +143,7 @@ def published_of(steps: Iterable[PublishedStep], pair: Pair, metric: MetricKey) 
 
 
 def is_detected(effect: Effect | None) -> bool:
-    """Whether an effect claims a difference."""
+    """Check that an effect claims a difference."""
     return effect is not None and effect.verdict in DETECTED
 
 
@@ -230,7 +230,7 @@ def _step(step: PublishedComparison, pair: Pair, effects: Iterable[Effect]) -> P
 
 
 def agreement(published_ratio: float, effect: Effect | None) -> Agreement:
-    """Whether our effect goes the way of the published one, where both are a change."""
+    """Agreement in direction of our effect with the published one, where both are a change."""
     if effect is None or effect.ratio is None:
         return "not measured"
     if abs(log(published_ratio)) < SAME:

@@ -16,7 +16,7 @@ PAGE_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What a setting acts through among others.
+    """Metric through which settings act.
 
     Attributes:
         least: What no run of either variant reached, if `otherwise` is told.
@@ -57,7 +57,7 @@ def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tu
 
 
 def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> str | None:
-    """How little there was of what a comparison turns; `None` where there was more, or where that is not known."""
+    """Reason why a comparison's setting had nothing to act on; `None` if it had, or if that is not known."""
     ours, theirs = map(findings.plan.variant, pair)
     settings = {override.partition("=")[0] for override in set(ours.overrides) ^ set(theirs.overrides)}
     if ours.profile != theirs.profile or not settings:

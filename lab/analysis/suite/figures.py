@@ -24,7 +24,7 @@ MOST_RISE = log(1.03)
 
 
 def compared_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
-    """What is compared: what the plan asks for, and the units that do not depend on what counts as a document.
+    """Metrics to compare: those of the plan, and the rates in entities and bytes, which no choice of documents changes.
 
     Where it asks for figures of queries only, and of the index that they read, no document is counted.
     """

@@ -28,7 +28,7 @@ class CountedRun:
 
 @dataclass(frozen=True, slots=True)
 class SuiteRecords:
-    """What a suite has left behind.
+    """Records of a suite: its plan, its runs and their results.
 
     Attributes:
         runs: All of them, warm-up drains and superseded attempts included, in the order in which they ended.

@@ -27,7 +27,7 @@ class Axis:
     more: str
 
     def place(self, ratio: float) -> float:
-        """Where a ratio is, from 0 on the left to 100 on the right; what is beyond stands at the end."""
+        """Place of a ratio, from 0 on the left to 100 on the right; a ratio beyond an end is placed at it."""
         share = math.log(ratio / self.first) / math.log(self.last / self.first)
         return round(100 * min(1.0, max(0.0, share)), 2)
 

@@ -1,4 +1,4 @@
-"""How a suite's variants, metrics and ratios are written for a reader, and what its words mean."""
+"""Names of variants, metrics and ratios for a reader, and the meaning of a suite's words."""
 
 from collections.abc import Sequence
 
@@ -72,7 +72,7 @@ def suite_title(plan: SuitePlan, figures: Sequence[VariantMetric] = ()) -> str:
 
 
 def limit_text(plan: SuitePlan) -> str:
-    """What the limit is, and how it was measured; empty where it was not."""
+    """Sentence on the limit and its measurement; empty if it was not measured."""
     if not plan.limit_drains:
         return ""
     ends = f" ({number(plan.limit_low)} to {number(plan.limit_high)})" if plan.limit_low else ""

@@ -1,4 +1,4 @@
-"""What a suite of searches for the nearest vectors trades: the share that is found, against time and bytes."""
+"""Charts of recall, the share of the nearest vectors that is found, against time and bytes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def recall_charts(result: SuiteResult) -> list[Chart]:
 
 
 def comparable(plan: SuitePlan) -> dict[str, list[str]]:
-    """What is compared with nothing → the variants whose comparisons lead to it, itself first, no repetition."""
+    """Variant without a reference → the variants whose comparisons lead to it, itself first, no repetition."""
     against = {variant.name: variant.against for variant in plan.variants}
     groups: dict[str, list[str]] = defaultdict(list)
     for name in against:
@@ -104,7 +104,7 @@ Known = Mapping[tuple[str, str, str], VariantMetric]
 def _spots(
     known: Known, variants: Sequence[str], questions: Sequence[str], of_x: str, scope: str | None = None
 ) -> list[Spot]:
-    """Those of which both figures are known.
+    """Spots of which both figures are known.
 
     Args:
         scope: Of the metric `of_x`; the question's if `None`.
@@ -225,7 +225,7 @@ def _labels(
 
 
 def _place(point: Mapping[str, Any], across: tuple[float, float], up: tuple[float, float]) -> tuple[float, float]:
-    """Where a point is drawn, in px from the upper left corner."""
+    """Place of a point, in px from the upper left corner."""
     return _across(point["x"], across), HEIGHT * (up[1] - point["y"]) / (up[1] - up[0])
 
 

@@ -1,4 +1,4 @@
-"""What a suite says, made from its folder alone."""
+"""Result of a suite, made from its folder alone."""
 
 import json
 from collections import Counter
@@ -22,7 +22,7 @@ SAME_COUNT = 0.01
 
 
 def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
-    """What the suite says, written into its folder as `suite.json`; runs that are still to come are left out.
+    """Compute the result of a suite and write it into its folder as `suite.json`; runs to come are left out.
 
     Args:
         folder: `runs/suites/<suite>/<suite-id>`.
@@ -40,7 +40,7 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
 
 
 def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResult:
-    """What the suite says; a comparison that only the source draws is judged as one of all."""
+    """Result of a suite; a comparison that only the source draws is judged as one of all."""
     plan = suite.plan
     pairs, by_variant = planned_pairs(plan), figures(suite)
     compared = judged_effects(plan, published, by_variant)
@@ -71,7 +71,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
 def judged_effects(
     plan: SuitePlan, published: Published | None, figures: Sequence[VariantMetric], *, to_come: int = 0
 ) -> tuple[Effect, ...]:
-    """What the plan compares by every metric, and what only the source does by those that it states, all judged as one.
+    """Effects of the plan's pairs on all metrics, and of the source's on the metrics that it states, judged as one.
 
     Args:
         to_come: Comparisons of parts that have not begun.
@@ -85,7 +85,7 @@ def judged_effects(
 
 
 def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Effect, ...]:
-    """What the comparisons of a suite under way say so far, as its report will have them: one effect of each.
+    """Effects so far of a suite under way, one for each comparison, as its report will have them.
 
     Each is asked by the first of the suite's metrics that it has: an append has no query time. That of the control with
     itself (A/A) asks for no runs of its own, unless the suite compares nothing else. One without any ratio so far,
@@ -105,7 +105,7 @@ def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Eff
 
 
 def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair, ...]:
-    """Those whose intervals are not yet narrow enough."""
+    """Comparisons whose intervals are not yet narrow enough."""
     under_way, precision = comparisons_under_way(folder, root=root), read_plan(folder).precision or 0.0
     return tuple((effect.variant, effect.against) for effect in under_way if not is_settled(effect, precision))
 

@@ -26,7 +26,7 @@ KEY = "▲ higher, ▼ lower, = same within 5 %, ? undecided"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one comparison says of one scope.
+    """Cell of the table: one comparison in one scope.
 
     Attributes:
         text: The ratio, or the median of what nothing is compared with.
@@ -73,7 +73,7 @@ def metrics_with_scopes(metrics: Iterable[MetricKey]) -> list[MetricScopes]:
 
 
 def scopes_of(metrics: Iterable[MetricKey], metric: MetricKey) -> MetricScopes | None:
-    """All scopes of this metric; `None` for a metric with a table of its own."""
+    """Scopes of this metric; `None` for a metric with a table of its own."""
     return next((scopes for scopes in metrics_with_scopes(metrics) if metric in scopes), None)
 
 
@@ -113,12 +113,12 @@ def lines(result: SuiteResult, scopes: MetricScopes) -> list[Line]:
 
 
 def key_of(row: Row) -> tuple[str, str, bool]:
-    """What two scopes share of a comparison."""
+    """Key of a comparison, the same in all scopes."""
     return row.variant, row.against, row.is_check
 
 
 def _comparison(row: Row, control: str) -> str:
-    """What is compared with what; the control goes without saying."""
+    """Name of a comparison; a comparison with the control names only the variant."""
     if row.is_check:
         return "A/A: control twice"
     return row.variant if row.against in {"", control} else f"{row.variant} ÷ {row.against}"

@@ -1,4 +1,4 @@
-"""What the sections of a suite's report hold; `suite.html` says how they are laid out."""
+"""Content of the sections of a suite's report; `suite.html` lays them out."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ SAME_UNIT = 1.001
 
 
 def shown_metrics(result: SuiteResult) -> list[MetricKey]:
-    """What the plan asks for, and what else is compared, where a run has it and it says more than the rate."""
+    """Metrics of the plan, and others that a run has and that say more than the rate."""
     known = {(figure.name, figure.scope) for figure in result.figures if figure.median is not None}
     return [
         metric
@@ -39,7 +39,7 @@ def shown_metrics(result: SuiteResult) -> list[MetricKey]:
 
 
 def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
-    """Whether books or bytes a second are the documents a second in another unit, the same for all variants."""
+    """Check that entities or bytes a second are only another unit of documents a second, for all variants."""
     if metric not in {PER_ENTITY, PER_MB}:
         return False
     rates = {
@@ -56,7 +56,7 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
 
 
 def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
-    """How many comparisons show a difference by a metric, and of how many; none where all have too few runs."""
+    """Comparisons that show a difference by a metric, and comparisons in all; 0 of all if each has too few runs."""
     compared = [
         row.effect
         for row in rows(result, metric)
@@ -75,7 +75,7 @@ def counting_remarks(suite: SuiteRecords, result: SuiteResult) -> list[tuple[str
 
 
 def switch(result: SuiteResult) -> list[dict[str, object]]:
-    """What a reader chooses from, in groups: a metric by itself, or one of many scopes, all of them first.
+    """Choices of the reader, in groups: a metric by itself, or a metric with many scopes, the table of all first.
 
     Each choice shows one panel; their numbers go through all groups.
     """
@@ -101,7 +101,7 @@ def crossings(result: SuiteResult) -> list[Chart]:
 
 
 def scopes_panel(result: SuiteResult, scopes: MetricScopes) -> dict[str, object]:
-    """What the suite says of a metric of many scopes: one table of comparisons by scopes."""
+    """Panel of a metric with many scopes: one table of comparisons by scopes."""
     name = scopes[0].name
     return {
         "label": "all",
@@ -129,7 +129,7 @@ def check_table(result: SuiteResult) -> dict[str, object]:
 
 
 def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
-    """What the suite says of one metric: charts, the planned comparisons, and those that only the source draws."""
+    """Panel of one metric: charts, the planned comparisons, and the comparisons that only the source draws."""
     every = rows(result, metric)
     planned = [row for row in every if row.is_planned]
     extra = [row for row in every if not row.is_planned and row.published is not None]
@@ -163,7 +163,7 @@ def row_kind(row: Row) -> str:
 
 
 def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
-    """What limited the runs of each variant, with the evidence of one of them."""
+    """Limits of each variant's runs, with the evidence of one of them."""
     for limit in result.limits:
         stages_of = limit.limits.items()
         named = ((stage if stage == NO_LIMIT else _stage_text(result, stage), runs) for stage, runs in stages_of)

@@ -20,7 +20,7 @@ TOO_FEW = "too few runs"
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that the sentences are written from.
+    """Findings that the sentences are written from.
 
     Attributes:
         repeats: How often each variant has run, in words.
@@ -45,7 +45,7 @@ class Findings:
         return f"`{short_name(self.plan, variant)}`"
 
     def on(self, pair: Pair, metric: MetricKey) -> Effect | None:
-        """What a comparison says of a metric."""
+        """Effect of a pair on a metric; `None` without one."""
         return of_pair(self.effects, pair, metric)
 
 
@@ -59,7 +59,7 @@ AT_ONCE = (
 
 
 def summary(findings: Findings) -> str:
-    """Which variants differ, a sentence for each primary metric, and what the A/A check shows, in one more."""
+    """Summary: a sentence for each primary metric on the variants that differ, and one on the A/A check."""
     primary = primary_metrics(findings.plan)
     known = [metric for metric in primary if _measured(findings, metric)]
     checks = _checks(findings)
@@ -78,14 +78,14 @@ def summary(findings: Findings) -> str:
 
 
 def _compared(findings: Findings, metric: MetricKey) -> list[Effect]:
-    """Of a metric, every comparison that has a ratio, without the A/A check."""
+    """Effects on a metric of all comparisons that have a ratio, without the A/A check."""
     pairs = (pair for pair in findings.pairs if pair[0] != findings.plan.repetition)
     effects = (findings.on(pair, metric) for pair in pairs)
     return [effect for effect in effects if effect is not None and effect.ratios]
 
 
 def _measured(findings: Findings, metric: MetricKey) -> list[Effect]:
-    """Those that have enough runs."""
+    """Effects on a metric of the comparisons that have enough runs."""
     return [effect for effect in _compared(findings, metric) if effect.verdict != TOO_FEW]
 
 
@@ -118,7 +118,7 @@ def shows(differing: int, compared: int) -> str:
 
 
 def _blocks(findings: Findings, measured: Sequence[Effect]) -> str:
-    """How many blocks the comparisons rest on; where a width decides, each has its own number of them."""
+    """Number of blocks behind the comparisons; where a precision decides, each comparison has its own."""
     if findings.plan.repeats is not None or not measured:
         return findings.repeats
     counts = sorted(len(effect.ratios) for effect in measured)
@@ -139,7 +139,7 @@ def _checks(findings: Findings) -> list[tuple[MetricKey, Effect]]:
 
 
 def _checked(findings: Findings, checks: Sequence[tuple[MetricKey, Effect]]) -> str:
-    """What the control against itself says of the method."""
+    """Clause on the control against itself (A/A)."""
     if findings.plan.repetition is None:
         return "the suite has no A/A check, which would show what the method reports where nothing differs"
     if not checks:
@@ -151,7 +151,7 @@ def _checked(findings: Findings, checks: Sequence[tuple[MetricKey, Effect]]) -> 
 
 
 def _per_entity(findings: Findings, pair: Pair) -> str:
-    """What remains, when documents are not counted, of a difference that was detected."""
+    """Clause on the part of a difference that remains per entity."""
     if pair not in findings.documents_per_entity or findings.metric != PER_DOCUMENT:
         return ""
     effect = findings.on(pair, PER_ENTITY)
@@ -173,7 +173,7 @@ def remarks(findings: Findings) -> list[tuple[str, str]]:
 
 
 def _counted(findings: Findings, pair: Pair) -> str:
-    """What counting contributes to a ratio per document, and what remains."""
+    """Sentence on the part of a ratio per document that counting makes, and on the rest."""
     if pair not in findings.documents_per_entity:
         return ""
     ours, theirs = findings.documents_per_entity[pair]

@@ -1,4 +1,4 @@
-"""What a reader must know before believing the comparisons of a suite."""
+"""Warnings of a suite, to read before its comparisons."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ MOST_NAMED = 6
 
 
 def warnings(suite: SuiteRecords, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tuple[RunWarning, ...]:
-    """Those of the suite as a whole, and how many of its runs warned of what."""
+    """Warnings of the suite as a whole, and for each kind the number of runs with that warning."""
     return (
         *_repetition_differs(suite.plan, effects),
         *_rates_rise(suite),

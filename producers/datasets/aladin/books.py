@@ -92,7 +92,7 @@ class Identities:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All books there are for one seed.
+    """Catalogue of all books of one seed.
 
     Attributes:
         ascending: ISBNs grow with the book's number; otherwise they come in no visible order.
@@ -103,7 +103,7 @@ class Catalogue:
     shop_counts: ShopCounts
 
     def identities(self, books: Books) -> Identities:
-        """What the books are known by; no two of MOST_BOOKS books share an ISBN or an item id."""
+        """Identifiers of the books; no two of MOST_BOOKS books share an ISBN or an item id."""
         if self.ascending:
             bodies = books + np.uint64(ISBN_BODIES // 2 - MOST_BOOKS // 2)
         else:
@@ -118,7 +118,7 @@ class Catalogue:
         return texts(self.identities(books).isbn13)
 
     def shops_per_book(self, books: Books) -> NDArray[np.intp]:
-        """How many shops offer each book, at least one."""
+        """Number of shops that offer each book, at least one."""
         return self.shop_counts(hashed(self.seed, OFFERS, books))
 
     def heads(self, books: Books, identities: Identities) -> list[Iterable[bytes]]:
@@ -154,7 +154,7 @@ class Catalogue:
         ]
 
     def shops(self, books: Books, slots: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Which shop makes the offer at each book's slot; no shop twice in one book."""
+        """Shop of the offer at each book's slot; no shop twice in one book."""
         orders = shelf_orders(self.seed)
         return orders[part(hashed(self.seed, OFFERS, books), 0, 10, SHELF_ORDERS), slots]
 

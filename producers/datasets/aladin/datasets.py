@@ -27,7 +27,7 @@ def _chosen_below(bits: NDArray[np.uint64], sizes: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class BookStream(Dataset):
-    """What the two models share: a catalogue, and a mixture of new documents and re-pricings.
+    """Base of the two models: a catalogue, and a mixture of new documents and re-pricings.
 
     A re-pricing picks a book at random among those that are complete, and one of its offers, and gives that offer
     another price and count; the offers beside it are as first published.
@@ -77,7 +77,7 @@ class NestedBooks(BookStream):
 
     @property
     def model(self) -> Literal["nested"]:
-        """What tells it from the flat model."""
+        """Name of the model: each book holds its offers."""
         return "nested"
 
     def records(self, numbers: Numbers) -> Sequence[Record]:
@@ -123,7 +123,7 @@ class NestedBooks(BookStream):
 
 @dataclass(frozen=True)
 class FlatBooks(BookStream):
-    """The same books redesigned: one document for the book, followed by one for every offer of it.
+    """Flat model: a document for each book, followed by one for each of its offers.
 
     A re-pricing sends just the offer again.
     """
@@ -132,7 +132,7 @@ class FlatBooks(BookStream):
 
     @property
     def model(self) -> Literal["flat"]:
-        """What tells it from the nested model."""
+        """Name of the model: each offer is a document of its own."""
         return "flat"
 
     def entities(self, start: int, stop: int) -> int:

@@ -1,4 +1,4 @@
-"""How many shops offer a book: a bounded Zipf distribution with a given mean, exact to the last bit everywhere."""
+"""Number of shops of a book: a bounded Zipf distribution with a given mean, exact to the last bit everywhere."""
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext

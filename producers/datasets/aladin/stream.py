@@ -22,7 +22,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Mixture:
-    """How new documents and re-pricings alternate.
+    """Order of new documents and re-pricings.
 
     Attributes:
         updates_per_million: Share of re-pricings after the lead-in.
@@ -65,7 +65,7 @@ def update_share_per_million(updates: float) -> int:
 
 @dataclass(frozen=True)
 class FlatIndex:
-    """Where each book's documents stand when every book is followed by its offers.
+    """Places of each book's documents when every book is followed by its offers.
 
     Attributes:
         starts: Documents before each block of BOOKS_PER_BLOCK books, then all of them; 1 MB for 8 million books.
