@@ -106,7 +106,7 @@ def test_a_folder_with_other_files_is_neither_used_nor_removed(stack: LocalStack
 
 
 def test_cleaning_the_cache_leaves_the_python_environment(stack: LocalStack, tmp_path: Path) -> None:
-    """This very code runs in it."""
+    """The running tests use that environment."""
     for folder in ("cache/artifacts", "cache/unpacked", "cache/java", "cache/python"):
         (tmp_path / folder).mkdir(parents=True)
     assert stack.clean(cache=True) == [tmp_path / f"cache/{name}" for name in ("artifacts", "unpacked", "java")]

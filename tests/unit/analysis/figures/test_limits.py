@@ -90,7 +90,7 @@ def test_requests_that_wait_are_those_of_all_nodes() -> None:
 
 
 def test_elasticsearch_that_takes_most_of_a_saturated_machine_is_the_limit() -> None:
-    """This is what an indexing experiment wants to see."""
+    """Indexing experiments aim at this limit."""
     assert limit(Truth()) == Limit(
         stage="elasticsearch",
         evidence="the machine was 97 % busy and Elasticsearch took 1.50 of its 2 cores"

@@ -89,7 +89,7 @@ def test_a_run_without_queries_has_no_such_section(tmp_path: Path) -> None:
 
 
 def test_the_kept_index_says_which_run_made_it() -> None:
-    """This one, or an earlier one."""
+    """Its own run, or an earlier one."""
     made = query_run(CLOSED)
     assert made.layout
     assert dict(layout_pairs(made, made.layout)) == {
