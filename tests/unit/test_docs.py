@@ -68,3 +68,16 @@ def test_the_tutorials_file_gives_the_proposals_that_it_shows(tmp_path: Path) ->
     proposal = propose(read, Wishes(key=read.key))
     for line in (f"read {read.text}", key_text(read), *mapping_lines(proposal)):
         assert line in shown
+
+
+def test_the_messages_that_troubleshooting_quotes_are_those_of_the_program() -> None:
+    """A reader finds the page by the message; messages of Docker and its images are not ours."""
+    ours, heading, _ = (ROOT / "docs/troubleshooting.md").read_text("utf-8").partition("\n## Docker Compose\n")
+    seen = [line.split(" | ")[0] for line in ours.splitlines() if line.startswith("| ")]
+    quoted = [part for cell in seen for part in re.findall(r"\*([^*]+)\*", cell)]
+    source = "\n".join(file.read_text("utf-8") for file in sorted((ROOT / "lab").rglob("*.py")))
+    sentences = re.sub(r'"\s*\n\s*f?"', "", source)
+
+    assert heading
+    assert len(quoted) > 20
+    assert [part for part in quoted if part not in sentences] == []

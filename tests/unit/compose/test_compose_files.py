@@ -149,7 +149,7 @@ def test_a_cluster_publishes_to_this_machine_alone_and_takes_as_much_as_the_page
 
 def test_a_remedy_for_too_little_memory_gives_more_than_there_is() -> None:
     """The page is read by somebody whose container was killed with the default."""
-    page = (ROOT / "docs" / "troubleshooting-compose.md").read_text("utf-8")
+    page = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
     remedies = re.findall(r"`([A-Z]+_MEMORY)=(\w+)`", page)
     assert len(remedies) == 3
     assert [name for name, size in remedies if size_mb(size) <= size_mb(listed()[name])] == []

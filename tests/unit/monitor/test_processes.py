@@ -34,7 +34,7 @@ def used_s() -> float:
 
 
 def test_a_process_is_read() -> None:
-    """Our CPU time equals what psutil reads of this process."""
+    """Its CPU time, memory and page faults are what the operating system says of it elsewhere."""
     before, own = used_s(), psutil.Process()
     resident, faults = own.memory_info().rss, resource.getrusage(resource.RUSAGE_SELF).ru_majflt
     read, lost = ProcessReader(lambda: {"kafka": os.getpid()}).read()
