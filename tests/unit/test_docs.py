@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from lab.cli.commands import COMMANDS
 from lab.cli.init import mapping_lines
 from lab.init.files import key_text
 from lab.mapping.proposal import propose
@@ -27,7 +28,7 @@ def build(config: Path, site: Path) -> tuple[int, list[str]]:
 
 
 def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
-    """All pages are found by search, down to their sections; the theme's files are there, too."""
+    """All pages are found by search, down to their sections and to each command; the theme's files are there, too."""
     assert build(CONFIG, tmp_path) == (0, [])
 
     links = re.findall(r'(?:href|src)="(assets/[^"]+)"', (tmp_path / "index.html").read_text("utf-8"))
@@ -37,6 +38,7 @@ def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
         page["location"] for page in json.loads((tmp_path / "search/search_index.json").read_text("utf-8"))["docs"]
     }
     assert {"", "docs/tutorial/", "docs/glossary/#checks", "connect/#settings", "mappings/"} <= found
+    assert {f"docs/cli/#sluice-{name}" for name in COMMANDS} <= found
 
 
 def test_a_dead_link_fails_the_site(tmp_path: Path) -> None:
