@@ -25,7 +25,7 @@ class Sum:
 
     @property
     def total(self) -> int:
-        """What the parts add up to."""
+        """Sum of the parts."""
         return sum(records for _, records in self.parts)
 
     @property
@@ -108,7 +108,7 @@ def law_rows(verdict: LedgerVerdict | None) -> list[tuple[str, ...]]:
 
 
 def broken_laws(verdict: LedgerVerdict | None) -> list[str]:
-    """What was seen of each law that does not hold."""
+    """Sentence for each law of conservation that does not hold, with its figures."""
     return [check.found for check in verdict.checks if check.outcome == "broken"] if verdict else []
 
 

@@ -1,4 +1,4 @@
-"""Which figures and sections of a report a warning touches, so that nobody reads the one without the other."""
+"""Badges: the figures and sections of a report that a warning touches, so that both are read together."""
 
 from collections.abc import Iterable, Mapping
 

@@ -54,7 +54,7 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
 
 
 def charts(run: Run, cut: Windows) -> list[Chart]:
-    """All charts of a run, in the order in which they are read."""
+    """Charts of a run, in the order in which they are read."""
     axis, samples = time_axis(run, measured_window(run, cut)), cut.run
     if axis is None:
         return [percentiles(run)]
@@ -100,7 +100,7 @@ def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
 
 
 def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """How far the documents have come."""
+    """Chart over time of documents in the topic, indexed, and committed by the sink."""
     produced, indexed, committed = "in the topic", "indexed", "committed by the sink"
     colours = {produced: GREY, indexed: BLUE, committed: ORANGE}
     rows = [
@@ -122,7 +122,7 @@ def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
 
 
 def by_index(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
-    """How several indices share the indexing."""
+    """Chart over time of documents in each of several indices."""
     colours = {f"index-{number}": colour for number, colour in enumerate(cycle_of_colours(len(run.index_documents)), 1)}
     rows = []
     for name, index in zip(colours, run.index_documents, strict=True):
@@ -140,7 +140,7 @@ def by_index(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
 
 
 def lag(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """How many records wait."""
+    """Chart of the lag: records that wait."""
     rows = axis.rows("lag", [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in samples])
     return Chart(
         "Lag",
@@ -171,7 +171,7 @@ def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
 
 
 def percentiles(run: Run) -> Chart:
-    """How the latencies are spread. A drain's end to end is left out: it is the time in a topic filled beforehand."""
+    """Chart of latency percentiles. A drain has no end-to-end latency: its topic was filled beforehand."""
     waits = run.load == "drain" and run.via == "kafka"
     curves = {
         "end to end": ([] if waits else end_to_end_curve_ms(run), BLUE),

@@ -1,4 +1,4 @@
-"""What a run's report says of its deployment: how long each index took, who copied from whom, and how fast."""
+"""Section of a report on a deployment: time of each index, source of each copy, rate of copying."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ MEGABYTE = 1e6
 
 
 def section(deployment: Deployment, result: Result) -> dict[str, object]:
-    """What the template of the section is given."""
+    """Values for the template of the section."""
     targets = targets_of(deployment)
     return {
         "headline": headline(deployment, result),
@@ -37,7 +37,7 @@ def section(deployment: Deployment, result: Result) -> dict[str, object]:
 
 
 def headline(deployment: Deployment, result: Result) -> str:
-    """How long it took, and how much of it the index node bore."""
+    """Sentence on the deployment's time and bytes, and the index node's share of them."""
     rate = value_of(result.metrics, "deployment_bytes_per_s")
     from_index_node = value_of(result.metrics, "deployment_bytes_from_index_node")
     return (
@@ -49,7 +49,7 @@ def headline(deployment: Deployment, result: Result) -> str:
 
 
 def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
-    """What was asked for, and what else is to be known."""
+    """Names and values: route, replicas, recovery settings, retries and so on."""
     settings = ", ".join(f"`{name}: {value}`" for name, value in sorted(deployment.settings.items()))
     rows = [
         ("Route", deployment.route),
@@ -109,7 +109,7 @@ def ways(deployment: Deployment, targets: Sequence[str]) -> list[Row]:
 
 
 def nodes(deployment: Deployment) -> list[Row]:
-    """What each node used."""
+    """Rows of CPU time and disk bytes, one for each node."""
     return [
         (name, figure(work.cpu_s, "CPU-s"), bytes_text(work.disk_read_bytes), bytes_text(work.disk_write_bytes))
         for name, work in sorted(deployment.nodes.items())
@@ -117,7 +117,7 @@ def nodes(deployment: Deployment) -> list[Row]:
 
 
 def queries(deployment: Deployment, result: Result) -> list[Row]:
-    """What the queries before, during and after it took."""
+    """Rows of query times before, during and after the deployment."""
     rows = []
     for when, sent in deployment.queries.items():
         stem = "query_service_time_ms" if sent.rate_per_s is None else "query_latency_ms"
@@ -129,7 +129,7 @@ def queries(deployment: Deployment, result: Result) -> list[Row]:
 
 
 def charts(deployment: Deployment) -> list[Chart]:
-    """How fast bytes were copied, and by how many recoveries at once."""
+    """Charts of bytes copied per second and of recoveries at once."""
     axis = Axis(
         zero_s=deployment.started_s,
         first=0.0,

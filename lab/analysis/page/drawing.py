@@ -85,7 +85,7 @@ def cores_y(**appearance: Any) -> alt.Y:
 
 
 def share_x(scale: alt.Scale, shown: list[int]) -> alt.X:
-    """How many took no longer: logarithmic in the number of which one took longer."""
+    """Axis of percentiles, logarithmic in n, where one of n took longer."""
     names = "{" + ", ".join(f"'{end}': '{share}'" for end, share in SHARES.items()) + "}"
     axis = alt.Axis(values=shown, labelExpr=f"({names})[toString(datum.value)]")
     return alt.X("x:Q", title="share of records, or of bulk requests, that took no longer", scale=scale, axis=axis)

@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class LiveChart:
-    """What a chart draws of each row.
+    """Chart of the live page: the values that it draws of each row.
 
     Attributes:
         series: Name of a line → where its value stands in a row, as a Vega expression.

@@ -1,4 +1,4 @@
-"""How drawings look, whoever draws them: colours, axes and units, without a library that takes a second to load."""
+"""Looks of all drawings: colours, axes and units, without a library that takes a second to load."""
 
 from collections.abc import Sequence
 from itertools import cycle, islice

@@ -1,4 +1,4 @@
-"""What a run's report says of its query load: how it was asked, how long it took, whether the answers are right."""
+"""Section of a report on a query load: its loop, its times, its answers."""
 
 from collections.abc import Iterable
 
@@ -30,17 +30,17 @@ LATENCY = (
 
 
 def is_open_loop(load: QueryLoadResult) -> bool:
-    """Whether queries are due at instants of their own, so that they have a latency."""
+    """Check that queries have due times of their own, and so a latency."""
     return load.rate_per_s is not None or bool(load.steps)
 
 
 def times_name(load: QueryLoadResult) -> str:
-    """What the times of the queries are called."""
+    """Name of the queries' times: latency or service time."""
     return "Latency" if is_open_loop(load) else "Service time"
 
 
 def headline(run: Run, load: QueryLoadResult) -> str:
-    """How many queries were answered in which way, in two sentences."""
+    """Two sentences on the number of answers and on the questions' window."""
     answered = sum(question.answers for question in load.questions)
     # Of queries alone, the page says on top who sent them and how.
     how = "" if run.load == "query" else f" to {questions_text(load)} by {clients_text(load)}, while documents streamed"
@@ -88,7 +88,7 @@ def window_text(window_s: float) -> str:
 
 
 def answers_text(load: QueryLoadResult) -> str:
-    """Whether the answers can be believed, in one or two sentences."""
+    """One or two sentences on right and wrong answers."""
     checked, wrong = (sum(getattr(each, name) for each in load.questions) for name in ("checked", "wrong"))
     if not checked:
         return "No answer was compared with the dataset."
@@ -115,7 +115,7 @@ def clients_busy_text(result: Result, load: QueryLoadResult) -> str:
 
 
 def lag_text(load: QueryLoadResult) -> str | None:
-    """How far the searchable data was behind the stream."""
+    """Sentence on the age of the newest searchable document."""
     if load.searchable_lag_s is None:
         return None
     return (
@@ -202,7 +202,7 @@ def errors_rows(load: QueryLoadResult) -> list[Row]:
 
 
 def cost_table(result: Result) -> tuple[Row, list[Row]]:
-    """What the queries cost each process: head and rows, with the columns that are known of any."""
+    """Table of the queries' cost by process: head and rows, with the columns that are known of any."""
     known = [metric for metric in result.metrics if metric.name in COST_METRICS and metric.value is not None]
     names = [name for name in COST_METRICS if any(metric.name == name for metric in known)]
     scopes = sorted({metric.scope for metric in known})
@@ -249,7 +249,7 @@ ROUTES = {
 
 
 def layout_pairs(run: Run, layout: Layout) -> list[tuple[str, str]]:
-    """How the index of queries alone came to be, and what it is like on disk."""
+    """Names and values of a kept index: origin, route, segments, codec, layout."""
     codecs = ", ".join(f"{mode} in {count(segments)}" for mode, segments in layout.codecs.items())
     made = "made by this run" if layout.made_by == run.run_id else f"made and verified by run {layout.made_by}"
     sizes = [bytes_text(size) for scope, size in run.store_size_bytes.items() if scope == "primaries"]
@@ -263,7 +263,7 @@ def layout_pairs(run: Run, layout: Layout) -> list[tuple[str, str]]:
 
 
 def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object]:
-    """All that `queries.html` shows, charts aside."""
+    """Values for `queries.html`, charts aside."""
     cost_head, cost = cost_table(result)
     return {
         "headline": headline(run, load) + ("" if run.load == "query" else f" {answers_text(load)}"),

@@ -40,12 +40,12 @@ AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
 def of_questions(load: QueryLoadResult) -> list[Chart]:
-    """What came of the queries, by question: their times and their answers."""
+    """Charts of times and answers by question."""
     return [latencies(load), right_answers(load)]
 
 
 def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
-    """The same axis with the part of the load in which queries are counted as its window."""
+    """Axis of time whose window is the measured part of the query load."""
     warm_up = (load.started_s - load.warm_up_s - axis.zero_s, load.started_s - axis.zero_s)
     return replace(
         axis,
@@ -55,7 +55,7 @@ def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
 
 
 def meanwhile(load: QueryLoadResult, samples: Sequence[Sample], axis: Axis) -> list[Chart]:
-    """What came of the queries over time, and what the servers did meanwhile."""
+    """Charts over time of the queries and of the servers meanwhile."""
     return [
         answer_rate(load, axis),
         search_rate(samples, axis),
@@ -73,7 +73,7 @@ def meanwhile(load: QueryLoadResult, samples: Sequence[Sample], axis: Axis) -> l
 
 
 def latencies(load: QueryLoadResult) -> Chart:
-    """How long the answers to each question took, one row for each."""
+    """Chart of times, a row for each question."""
     name = times_name(load)
     rows = [(question.name, _known_percentiles(question)) for question in load.questions]
     measured = [(question, values) for question, values in rows if values]
@@ -115,13 +115,13 @@ def _times_text(times: Mapping[str, float]) -> str:
 
 
 def _known_percentiles(question: QueryTimes) -> dict[str, float]:
-    """Those that so many answers have."""
+    """Percentiles that this many answers have."""
     times = percentiles_ms(question.latency or question.service_time)
     return {name: ms for name, ms in times.items() if is_known(name, question.answers)}
 
 
 def right_answers(load: QueryLoadResult) -> Chart:
-    """How many answers to each question were right; of those expected to be wrong, how much of each was right."""
+    """Chart of right answers by question; of answers expected to be wrong, the right part of each."""
     checked = [question for question in load.questions if question.checked]
     return Chart(
         "Answers right and wrong",
@@ -397,7 +397,7 @@ def _of_group(samples: Sequence[Sample], name: str, field: str) -> list[Point]:
 
 
 def search_threads(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """How busy the threads are that search."""
+    """Chart of busy search threads."""
     colours = {"in the queue": ORANGE, "active": BLUE}
     with_answer = answered(samples)
     rows = [

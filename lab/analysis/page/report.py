@@ -78,7 +78,7 @@ def report(analysis: RunAnalysis) -> str:
 
 
 def _answer(run: Run, result: Result) -> dict[str, object]:
-    """What stands on top: the main figure with its verdict, what makes it doubtful, and the figures beside it."""
+    """Values for the top of the page: the main figure with its verdict and badges, and the other figures."""
     hero = key_figures.hero(run, result)
     doubts = dict.fromkeys((*hero.badges, *badges(result.warnings, DOCUMENTS)))
     return {

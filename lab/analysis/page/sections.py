@@ -1,4 +1,4 @@
-"""What the sections of a run's report hold; `run.html` says how they are laid out."""
+"""Content of the sections of a run's report; `run.html` lays them out."""
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.text import UNKNOWN, bytes_text, clock_text, count, duration, figure, number
@@ -51,7 +51,7 @@ def questions(run: Run, result: Result) -> list[Row]:
 
 
 def question_verdict(question: QuestionAnswers) -> str:
-    """Whether the answers can be believed, in one sentence."""
+    """Sentence on right and wrong answers."""
     if not question.wrong:
         return f"All {count(question.answers)} answers are right."
     wrong = f"{count(question.wrong)} of {count(question.answers)} answers are wrong, such as {question.first_wrong}"
@@ -102,7 +102,7 @@ MACHINE_METRICS = (
 
 
 def machine_cpu(result: Result) -> str:
-    """How busy the machine was and what was taken from it, in one line; empty where nothing of that is known."""
+    """Line of the machine's CPU metrics; empty where none is known."""
     known = {name: value_of(result.metrics, name) for name in MACHINE_METRICS}
     parts = (
         f"{BY_NAME[name].label.lower()} {figure(value, BY_NAME[name].unit)}"

@@ -22,7 +22,7 @@ def prose(text: str) -> Markup:
 
 
 def sentence(text: str) -> Markup:
-    """The same, with a capital and a full stop."""
+    """Text with a capital letter and a full stop."""
     return prose(f"{text[:1].upper()}{text[1:].rstrip('.')}.")
 
 
@@ -74,7 +74,7 @@ def indented_json(tree: object) -> str:
 
 
 def paging_text(environment: MachineAndSoftware) -> str:
-    """What decides which pages of files stay in memory, and how Elasticsearch opens the files; empty if not known."""
+    """Line on the kernel's paging and on Elasticsearch's way to open files; empty if not known."""
     paging = environment.paging
     if paging is None:
         return ""

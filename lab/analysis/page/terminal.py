@@ -151,7 +151,7 @@ def query_table(result: Result, questions: Sequence[str]) -> Table:
 
 
 def query_stem(result: Result) -> str:
-    """Which time queries are told by: latency where they had a due time, else service time."""
+    """Beginning of the metric that shows queries: latency where they had a due time, else service time."""
     return "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
 
 
@@ -213,7 +213,7 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def _repeats(result: Result, name: str, scope: str) -> bool:
-    """Whether the figure is another one under a second name: all shards where there is no replica, a single node."""
+    """Check that a figure repeats another: all shards without a replica, all nodes of one."""
     value = value_of(result.metrics, name, scope)
     other = None
     if name == "entities_per_s":
@@ -226,7 +226,7 @@ def _repeats(result: Result, name: str, scope: str) -> bool:
 
 
 def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
-    """What became of the documents, as rows of the table."""
+    """Rows of the table on documents: indexed, rejected and so on."""
     for name, records in (
         ("Produced", result.documents.produced),
         ("Delivered", result.documents.delivered),

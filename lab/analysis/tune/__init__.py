@@ -1,1 +1,1 @@
-"""What a tune has found: its goal, estimates over its stages, its result and its report; reads folders alone."""
+"""Analysis of a tune: goal, estimates over stages, result and report; reads folders alone."""

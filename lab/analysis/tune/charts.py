@@ -31,7 +31,7 @@ class Place:
 
 
 def pareto_chart(result: TuneResult) -> Chart:
-    """What was tried, by the goal (or the rate) and the size; those that no other one beats in both are the front."""
+    """Chart of the combinations by the goal (or the rate) and the size, with their Pareto front."""
     of_rate: GoalName = "latency" if result.plan.goal.rate else "rate"
     places = list(places_of(result, METRICS["size"], METRICS[of_rate]))
     front = pareto_front(places, more_is_better=of_rate == "rate")
@@ -59,7 +59,7 @@ def places_of(result: TuneResult, across: MetricKey, up: MetricKey) -> Iterator[
 
 
 def pareto_front(places: Sequence[Place], *, more_is_better: bool) -> list[Place]:
-    """Those that no other one beats in both: smaller, and better by what is drawn upwards.
+    """Pareto front: places that no other place beats in both size and the upward axis.
 
     Of two alike in one figure the better in the other one counts; the front is in the order of its size.
     """

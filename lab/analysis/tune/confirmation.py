@@ -1,4 +1,4 @@
-"""What a confirmation shows, and what speaks against it."""
+"""Confirmation of a choice, with the objections to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class Confirmation:
 
     @property
     def is_better(self) -> bool:
-        """Whether enough blocks show a gain beyond what the start differs from itself by, and no bound is broken."""
+        """Check that enough blocks show a gain above the start's own difference (A/A), and that no bound is broken."""
         if self.gain is None or self.blocks < LEAST_CONFIRM_BLOCKS or self.broken is not None:
             return False
         ends = (self.gain.low or self.gain.ratio, self.gain.high or self.gain.ratio)
@@ -91,12 +91,12 @@ class Confirmation:
 
     @property
     def differs_from_itself(self) -> bool:
-        """Whether the start is shown to differ from itself: something is wrong with the method, or chance is."""
+        """Check that the start differs from itself (A/A), by chance or by a fault of the method."""
         return is_detected(self.check)
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether it is better, its intervals are within all bounds, and the start does not differ from itself."""
+        """Check that the choice is better, within all bounds by its intervals, and that A/A shows no difference."""
         kept = (effect is not None and keeps(bound, effect) for bound, effect in self.by_bound)
         return self.is_better and all(kept) and self.check is not None and not self.differs_from_itself
 

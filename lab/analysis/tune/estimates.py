@@ -1,4 +1,4 @@
-"""What the stages of a search say of combinations and of single settings."""
+"""Estimates from the stages of a search, of combinations and of single settings."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ def pooled(measured: Iterable[Measured]) -> dict[tuple[str, MetricKey], Effect]:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What is known of the combinations that have run."""
+    """Estimates of the combinations that have run."""
 
     goal: Goal
     bounds: Sequence[Bound]
@@ -99,7 +99,7 @@ class Estimates:
 
 
 def breaks(bound: Bound, effect: Effect) -> bool:
-    """Whether an effect is beyond a bound, all of its interval included."""
+    """Check that an effect breaks a bound with all of its interval."""
     if effect.ratio is None:
         return False
     if effect.low is not None and effect.high is not None:
@@ -110,7 +110,7 @@ def breaks(bound: Bound, effect: Effect) -> bool:
 
 
 def keeps(bound: Bound, effect: Effect) -> bool:
-    """Whether all of an effect's interval is within a bound; without an interval, its estimate."""
+    """Check that an effect keeps a bound with all of its interval; without an interval, by its estimate."""
     if effect.ratio is None:
         return False
     ends = [end for end in (effect.low, effect.high) if end is not None] or [effect.ratio]
@@ -134,7 +134,7 @@ class Row(NamedTuple):
 
 
 def rows(measured: Iterable[Measured], metric: MetricKey) -> Iterator[Row]:
-    """All runs of all mixes; the start's where its block has drawn it."""
+    """Runs of all mixes, and of the start where its block has drawn it."""
     for each in measured:
         values = each.values(metric) if each.stage.kind == "mixed" else {}
         for number, block in enumerate(each.stage.blocks) if values else ():
@@ -161,7 +161,7 @@ class Fit:
     levels: Mapping[tuple[int, int], float]
 
     def half_width(self, name: str) -> float | None:
-        """Of the 95 % interval of a candidate's effect; `None` where too few runs tell."""
+        """Half-width of the 95 % interval of a candidate's effect; `None` with too few runs."""
         if self.errors is None or self.freedom < LEAST_FREEDOM:
             return None
         return float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * self.errors[name]
@@ -222,5 +222,5 @@ def given_up(runs: Iterable[Row]) -> set[frozenset[str]]:
 
 
 def holds(combination: Combination, parts: Iterable[frozenset[str]]) -> bool:
-    """Whether a combination has all candidates of one of the parts."""
+    """Check that a combination has all candidates of one of the parts."""
     return any(part <= {*combination} for part in parts)

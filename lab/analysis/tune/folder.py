@@ -33,7 +33,7 @@ class StageRecords:
 
     @property
     def measured(self) -> Measured:
-        """What a search knows of it."""
+        """Measurement of the stage, as a search takes it."""
         return Measured(self.stage, self.effects, self.figures)
 
 

@@ -1,4 +1,4 @@
-"""What a tune may be asked to make better, and what it may be asked to keep."""
+"""Goals of a tune, and bounds that it keeps."""
 
 import re
 from collections.abc import Sequence

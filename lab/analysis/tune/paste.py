@@ -1,4 +1,4 @@
-"""What a tune recommends, as files: a profile, and the settings of index and connector for the servers themselves."""
+"""Files of a tune's recommendation: a profile, and settings of index and connector to paste."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ ANALYZER_TYPE = (".analysis.analyzer.", ".type")
 
 
 def recommended_files(folder: Path) -> dict[str, Path]:
-    """What was written when the tune ended, by name. It stays: mapping and files may have changed since."""
+    """Files written when the tune ended, by name. They stay, since mapping and files may have changed."""
     return {name: folder / name for name in (BEST, INDEX, CONNECTOR, DEV_TOOLS, CURL) if (folder / name).is_file()}
 
 

@@ -69,7 +69,7 @@ def tune_report(folder: Path, result: TuneResult) -> str:
 
 
 def text_of(path: Path) -> str:
-    """What a file holds; empty where there is none."""
+    """Content of a file; empty without one."""
     return path.read_text("utf-8") if path.is_file() else ""
 
 
@@ -81,7 +81,7 @@ def ratio_and_verdict(effect: Effect | None) -> tuple[str, str]:
 
 
 def table_of_confirmation(result: TuneResult) -> dict[str, object]:
-    """What was chosen against the start by every metric, and the start against itself."""
+    """Table of the choice against the start by every metric, and of the start against itself."""
     by_variant = {(each.variant, each.metric, each.scope): each for each in result.confirmation}
     rows, kinds = [], []
     for variant, prefix in ((combination_name(result.chosen or ()), ""), (START + AGAIN, "A/A: ")):
@@ -93,7 +93,7 @@ def table_of_confirmation(result: TuneResult) -> dict[str, object]:
 
 
 def table_of_mix(result: TuneResult) -> dict[str, object]:
-    """What each candidate gives on average over the values of the other knobs."""
+    """Table of each candidate's effect on average over the values of the other knobs."""
     rows = [(each.candidate, ratio_text(each.ratio), interval_text(each), str(each.runs)) for each in result.mixed]
     gains = (result.plan.goal.gain(each.ratio) > 1 if is_shown(each) else None for each in result.mixed)
     kinds = ["none" if gain is None else "better" if gain else "worse" for gain in gains]

@@ -1,4 +1,4 @@
-"""What a tune has found, made from its folder alone."""
+"""Result of a tune, made from its folder alone."""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ RESULT = "tune.json"
 
 
 def analyse_tune(folder: Path, *, ended: bool = False) -> TuneResult:
-    """What the tune says, written into its folder as `tune.json`.
+    """Compute the result of a tune and write it into its folder as `tune.json`.
 
     Args:
         folder: `runs/tunes/<profile>/<tune-id>`.
@@ -66,12 +66,12 @@ class Tuned:
 
     @classmethod
     def read(cls, folder: Path) -> "Tuned":
-        """Those of a folder."""
+        """Records of a folder."""
         return cls(folder, read_tune_plan(folder), tuple(read_stages(folder)), len(stage_folders(folder)))
 
     @property
     def was_complete(self) -> bool:
-        """Whether the tune was known to have ended before."""
+        """Check that the tune has ended."""
         try:
             return bool(json.loads((self.path / RESULT).read_bytes())["complete"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -79,22 +79,22 @@ class Tuned:
 
     @property
     def searched(self) -> list[StageRecords]:
-        """All stages but the confirmation."""
+        """Stages before the confirmation."""
         return [each for each in self.stages if each.stage.kind != "confirm"]
 
     @cached_property
     def known(self) -> Estimates:
-        """What the search says of each combination."""
+        """Estimate of each combination from the search."""
         return Estimates.of(self.plan.goal, self.plan.bounds, [each.measured for each in self.searched])
 
     @cached_property
     def mixed(self) -> tuple[MixedEffect, ...]:
-        """What each candidate gives in the mix, the best first."""
+        """Effect of each candidate in the mix, the best first."""
         return tuple(mixed_effects(self))
 
     @cached_property
     def confirmation(self) -> Confirmation | None:
-        """What the confirmation says; `None` where it has not ended."""
+        """Confirmation; `None` before it has ended."""
         last = next((each for each in self.stages if each.stage.kind == "confirm"), None)
         if last is None:
             return None
@@ -102,12 +102,12 @@ class Tuned:
 
     @property
     def recommended(self) -> Combination:
-        """What is better than the start; empty for the start."""
+        """Combination that is better than the start; empty for the start."""
         return self.confirmation.chosen if self.confirmation and self.confirmation.is_better else ()
 
 
 def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
-    """What a tune's records say."""
+    """Result of a tune's records."""
     plan, confirmation, recommended = tuned.plan, tuned.confirmation, tuned.recommended
     complete = ended or confirmation is not None
     settings = settings_of(tuned, recommended)
@@ -148,7 +148,7 @@ def _stage(records: StageRecords) -> TuneStage:
 
 
 def settings_of(tuned: Tuned, combination: Combination) -> dict[str, JsonValue]:
-    """What a combination that has run sets."""
+    """Settings of a combination that has run."""
     name = combination_name(combination)
     stages = (each.stage for each in tuned.stages)
     return next((stage.settings[name] for stage in stages if name in stage.settings), {})
@@ -167,7 +167,7 @@ def tried(tuned: Tuned) -> Iterator[Tried]:
 
 
 def mixed_effects(tuned: Tuned) -> Iterator[MixedEffect]:
-    """What each candidate gives in the mix, the best first; nothing where the runs do not tell candidates apart."""
+    """Effect of each candidate in the mix, the best first; empty where the runs cannot separate candidates."""
     goal = tuned.plan.goal
     runs = [row for row in rows((each.measured for each in tuned.searched), goal.metric) if row.value is not None]
     fit = fitted(runs)
@@ -207,7 +207,7 @@ def why_failed(tuned: Tuned, candidate: str) -> str:
 
 
 def notes(plan: TunePlan, recommended: Combination, settings: dict[str, JsonValue]) -> Iterator[str]:
-    """What else changes by what is recommended, and where else it has to be set."""
+    """Notes on side effects of the recommendation and on other places to set it."""
     for candidate in map(plan.candidate, recommended):
         if candidate.note:
             yield f"{candidate.name}: {candidate.note}"

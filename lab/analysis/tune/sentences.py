@@ -1,4 +1,4 @@
-"""What a tune has found, in sentences, the same on the terminal and in the report: each with its predicate."""
+"""Sentences of a tune, the same on the terminal and in the report, each with its predicate."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ TRIED = (
 
 @dataclass(frozen=True)
 class Findings:
-    """All that the sentences are written from.
+    """Findings that the sentences are written from.
 
     Attributes:
         stages: How many have begun.
@@ -58,7 +58,7 @@ def change(effect: Effect | Gain | None) -> str:
 
 
 def headline(search: Findings) -> str:
-    """What was confirmed, or why the start is recommended."""
+    """Headline: the confirmed choice, or the reason to keep the start."""
     if not search.complete:
         begun = "1 stage has" if search.stages == 1 else f"{search.stages} stages have"
         return f"Not finished: {begun} begun; resume it."
@@ -71,7 +71,7 @@ def headline(search: Findings) -> str:
 
 
 def of_choice(found: Confirmation) -> str:
-    """What the confirmation says of what was chosen."""
+    """Sentence on the confirmation of the choice."""
     name, label = combination_name(found.chosen), LABELS[found.plan.goal.name]
     if found.blocks < LEAST_CONFIRM_BLOCKS:
         return f"Nothing was confirmed: too few verified runs compare {name} with the start. {KEEP}"
@@ -89,7 +89,7 @@ def of_choice(found: Confirmation) -> str:
 
 
 def luck(found: Confirmation) -> str:
-    """What was measured, where it is told without the luck that it took to be shown; empty where that is hardly any."""
+    """Sentence on the measured gain, if the headline's is smaller by 1 % or more; else empty."""
     if found.gain is None or found.goal is None or found.goal.ratio is None:
         return ""
     if abs(log(found.goal.ratio / found.gain.ratio)) < LUCK:
@@ -101,7 +101,7 @@ def luck(found: Confirmation) -> str:
 
 
 def findings(search: Findings) -> Iterator[str]:
-    """What else is known: other figures, bounds, the method's own check, and what settings give in the mix."""
+    """Sentences on other figures, bounds, the A/A check, and the settings' effects in the mix."""
     found = search.confirmation
     if found is not None and found.goal is not None:
         others = [name for name in labels(search.plan) if METRICS[name] != search.plan.goal.metric]
@@ -119,7 +119,7 @@ def findings(search: Findings) -> Iterator[str]:
 
 
 def of_bound(bound: Bound, effect: Effect | None) -> str:
-    """Whether a bound is kept."""
+    """Sentence on a bound: kept, broken, neither shown, or not measured."""
     if effect is None or effect.ratio is None:
         how = "was not measured"
     elif bound.is_broken(effect.ratio):
@@ -130,7 +130,7 @@ def of_bound(bound: Bound, effect: Effect | None) -> str:
 
 
 def of_check(found: Confirmation) -> str:
-    """What the start shows against itself."""
+    """Sentence on the start against itself (A/A)."""
     if found.check is None:
         return "The start was not compared with itself (A/A)."
     if not found.differs_from_itself:
@@ -142,12 +142,12 @@ def of_check(found: Confirmation) -> str:
 
 
 def is_shown(effect: MixedEffect) -> bool:
-    """Whether the mix shows that a candidate has an effect."""
+    """Check that the mix shows an effect of a candidate."""
     return effect.low is not None and effect.high is not None and (effect.low > 1 or effect.high < 1)
 
 
 def is_small(effect: MixedEffect) -> bool:
-    """Whether the mix shows that a candidate's effect is less than 5 %, either way."""
+    """Check that the mix shows a candidate's effect below 5 %, either way."""
     return effect.low is not None and effect.high is not None and max(-log(effect.low), log(effect.high)) < SAME
 
 
