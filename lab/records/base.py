@@ -1,4 +1,4 @@
-"""What every record is: immutable, and strict about its keys."""
+"""Base of every record: immutable, and strict about its keys."""
 
 from typing import Annotated
 

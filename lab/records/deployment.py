@@ -35,7 +35,7 @@ class Recovery(Record):
 
 
 class IndexDeployment(Record):
-    """What the deployment of one index came to.
+    """Deployment of one index.
 
     Attributes:
         index: Its name before; `became` after, another one where it was restored.
@@ -54,7 +54,7 @@ class IndexDeployment(Record):
 
 
 class DeploymentProgress(Record):
-    """How far a deployment was at one instant: bytes copied until then, and recoveries under way."""
+    """Progress of a deployment at one instant: bytes copied until then, and recoveries under way."""
 
     at_s: float
     copied_bytes: Count
@@ -62,7 +62,7 @@ class DeploymentProgress(Record):
 
 
 class SnapshotCopy(Record):
-    """What went through the repository.
+    """Bytes through the snapshot repository.
 
     Attributes:
         written_bytes: Bytes of the snapshot.
@@ -78,7 +78,7 @@ class SnapshotCopy(Record):
 
 
 class NodeWork(Record):
-    """What a node used while indices were deployed; disk bytes are `None` where only its owner may know."""
+    """CPU time and disk bytes of a node during a deployment; disk bytes are `None` where only its owner may know."""
 
     cpu_s: float
     disk_read_bytes: Count | None

@@ -9,7 +9,7 @@ from lab.records.base import Count, Record
 
 
 class ClockOffset(Record):
-    """How far one clock is ahead of another.
+    """Offset of a clock: by how much it is ahead of another.
 
     Attributes:
         ahead_ms: Negative: behind.
@@ -31,7 +31,7 @@ class ClockOffset(Record):
         return abs(self.ahead_ms) + self.bound_ms
 
     def minus(self, other: "ClockOffset") -> "ClockOffset":
-        """Of clock A to C, where this is of A to B and `other` of C to B; or of C to B, where `other` is of A to C."""
+        """Offset of clock A to C, if this is of A to B and `other` of C to B; of C to B, if `other` is of A to C."""
         return ClockOffset(ahead_ms=self.ahead_ms - other.ahead_ms, bound_ms=self.bound_ms + other.bound_ms)
 
 

@@ -1,4 +1,4 @@
-"""What may become of a record in the sink: the one list that ledger, report and replay are made of.
+"""Fates of a record in the sink: the one list that ledger, report and replay are made of.
 
 A new fate has a line here, and its count in `Ledger` and `SinkSample`; a test names what is missing.
 """

@@ -18,7 +18,7 @@ class PhaseSoFar(Record):
 
 
 class Progress(Record):
-    """Where a run is; written while it works, and once more when it ends.
+    """Progress of a run; written while it works, and once more when it ends.
 
     Attributes:
         identity: The process of the command, which runs all runs of a suite.

@@ -1,4 +1,4 @@
-"""What queries came to: those asked one after the other, and those sent side by side."""
+"""Records of queries, asked one after the other or sent side by side."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from lab.records.base import Count, Record
 
 
 class QuestionAnswers(Record):
-    """What the answers to one question were like.
+    """Answers to one question.
 
     Attributes:
         question: In words.
@@ -39,7 +39,7 @@ class QuestionAnswers(Record):
 
     @property
     def as_expected(self) -> bool:
-        """Whether there are wrong answers exactly where the profile is there to show some."""
+        """Check that answers are wrong only where the profile expects it, and there at least one."""
         return (self.wrong > 0) == self.expected_wrong
 
 
@@ -73,7 +73,7 @@ class DocumentRamp(Record):
 
 
 class QueryTimes(Record):
-    """What the answers to one question of a query load were like, warm-up not counted.
+    """Answers to one question of a query load, warm-up not counted.
 
     Attributes:
         question: In words.

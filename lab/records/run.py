@@ -37,7 +37,7 @@ class Server(Record):
 
 
 class Paging(Record):
-    """What decides, beside a limit, which pages of files stay in memory.
+    """Settings that decide, beside a limit, which pages of files stay in memory.
 
     Attributes:
         disk: That the servers' data are on; `None` where they are elsewhere or on no disk.
@@ -83,12 +83,12 @@ class Environment(Record):
 
     @property
     def product(self) -> str:
-        """What the servers under test are: Elasticsearch unless they say otherwise."""
+        """Product of the servers under test: Elasticsearch unless they say otherwise."""
         return next((server.product for server in self.servers if server.product), "Elasticsearch")
 
 
 class WarningKind(StrEnum):
-    """What a report may warn of."""
+    """Kinds of warnings in a report."""
 
     COLD_SERVERS = "cold_servers"
     SAMPLES_LOST = "samples_lost"
@@ -131,7 +131,7 @@ class RunWarning(Record):
 
 
 class Delivery(Record):
-    """What the producers did, over all of their processes.
+    """Delivery of all producer processes.
 
     Attributes:
         source_bytes: Size of the documents delivered (keys and headers not counted).
@@ -161,7 +161,7 @@ class Delivery(Record):
 
 
 class DirectLoad(Record):
-    """What a direct load did: ready-made bulk requests over several connections.
+    """Delivery of a direct load: ready-made bulk requests over several connections.
 
     Attributes:
         rate_docs_per_s: The rate that was asked for; `None` for as fast as they were answered.
@@ -199,7 +199,7 @@ class DirectLoad(Record):
 
 
 class RallyLoad(Record):
-    """What Rally's bulk task did, as far as Rally alone can tell; figures are made from the samples.
+    """Delivery by Rally's bulk task, as Rally reports it; figures are made from the samples.
 
     Attributes:
         version: Rally's own.
@@ -275,7 +275,7 @@ class Phase(Record):
 
 
 class Run(Record):
-    """What was done, when, and what came of it. Figures are not in here; they are made from the samples.
+    """Record of a run: its phases, settings and outcome. Figures are made from the samples, and are not in here.
 
     Attributes:
         index: Several are separated by commas, as their topics are.

@@ -43,7 +43,7 @@ class ShardCounters(Record):
 
 
 class NodeCounters(Record):
-    """What one Elasticsearch node says of itself (`_nodes/stats`).
+    """Statistics of one Elasticsearch node (`_nodes/stats`).
 
     The collectors `young` and `old` are G1's; under another collector their counters are `None`.
 

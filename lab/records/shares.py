@@ -1,4 +1,4 @@
-"""What one of several drivers writes down of the share of a load that it has sent."""
+"""Record that one of several drivers writes of its share of a load."""
 
 from typing import Literal
 

@@ -73,7 +73,7 @@ class MetricKey(Record):
 
 
 class Crossing(Record):
-    """Where one level of a factor begins to win, as a suite looks for it.
+    """Search for the place at which one level of a factor begins to win.
 
     Attributes:
         factor: That of the variants which are held against each other.
@@ -189,7 +189,7 @@ class SuiteRun(Record):
 
     @property
     def is_sound(self) -> bool:
-        """Whether it need not be repeated."""
+        """Check that the run need not be repeated."""
         return self.status == "verified" and self.disturbed is None
 
 
@@ -224,7 +224,7 @@ Verdict = Annotated[
 
 
 class Effect(Record):
-    """What a variant does to one metric, as ratio to what it is compared with, within each block.
+    """Effect of a variant on one metric, as its ratio to another variant within each block.
 
     Attributes:
         ratios: Variant / other, one for each block in which both have a value. Where the other is the control and ran
@@ -272,12 +272,12 @@ class Effect(Record):
 
     @property
     def half_width(self) -> float | None:
-        """How far the interval reaches to either side, relative (0.05 for 5 %); `None` without an interval."""
+        """Half-width of the interval, relative (0.05 for 5 %); `None` without an interval."""
         return None if self.low is None or self.high is None else sqrt(self.high / self.low) - 1
 
     @property
     def within_one_start(self) -> bool:
-        """Whether all ratios are of one start of the servers, so that the interval says nothing of another one."""
+        """Check that all ratios are of one start of the servers, so that the interval says nothing of another start."""
         return len(set(self.starts)) < 2
 
 
@@ -330,7 +330,7 @@ NO_LIMIT = "not known"
 
 
 class VariantLimit(Record):
-    """What limited the runs of a variant.
+    """Limits of a variant's runs.
 
     Attributes:
         limits: Stage → in how many of its runs; `NO_LIMIT` where their samples showed none.
@@ -342,7 +342,7 @@ class VariantLimit(Record):
 
 
 class SuiteResult(Record):
-    """What a suite says: `suite.json`.
+    """Result of a suite: `suite.json`.
 
     Attributes:
         headline: Of pairs at the same time, what their rates are.
@@ -375,7 +375,7 @@ class SuiteResult(Record):
 
     @property
     def repeats(self) -> str:
-        """How often each variant has run, of how often it was to."""
+        """Number of blocks, as `repeats_text` writes it."""
         return repeats_text(self.plan, self.runs)
 
 

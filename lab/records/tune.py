@@ -30,7 +30,7 @@ StageKind = Literal["mixed", "together", "confirm"]
 
 
 class Goal(Record):
-    """What is to become better.
+    """Figure that a tune improves.
 
     Attributes:
         more_is_better: Whether a larger value is.
@@ -48,7 +48,7 @@ class Goal(Record):
 
 
 class Bound(Record):
-    """What must not become worse than so much, as a ratio to the start.
+    """Bound on another figure, as a ratio to the start.
 
     Attributes:
         most, least: One of them is set.
@@ -62,7 +62,7 @@ class Bound(Record):
     text: str
 
     def is_broken(self, ratio: float) -> bool:
-        """Whether a ratio is beyond it."""
+        """Check that a ratio breaks the bound."""
         return (self.most is not None and ratio > self.most) or (self.least is not None and ratio < self.least)
 
 
@@ -86,7 +86,7 @@ class Candidate(Record):
 
 
 class LeftOut(Record):
-    """What is not tried, and why."""
+    """Candidate that is not tried, with the reason."""
 
     name: str
     reason: str
@@ -139,7 +139,7 @@ Combination = tuple[str, ...]
 
 
 def combination_name(combination: Combination) -> str:
-    """What a combination is called, as a variant of a suite."""
+    """Name of a combination, as a variant of a suite."""
     return " + ".join(combination) or START
 
 
@@ -161,12 +161,12 @@ class Stage(Record):
 
     @property
     def name(self) -> str:
-        """What its folder is called."""
+        """Name of the folder."""
         return f"{self.number}-{self.kind}"
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
-        """All that run beside the start, each once."""
+        """Combinations that run beside the start, each once."""
         return tuple(dict.fromkeys(filter(None, chain(*self.blocks))))
 
 
@@ -184,7 +184,7 @@ class Tried(Record):
 
 
 class MixedEffect(Record):
-    """What one candidate gives on average over the combinations of the mix: a least-squares fit to all of its runs.
+    """Effect of one candidate on average over the combinations of the mix: a least-squares fit to all of its runs.
 
     Attributes:
         ratio: By the goal, with and without it.
@@ -200,7 +200,7 @@ class MixedEffect(Record):
 
 
 class Gain(Record):
-    """What was confirmed, as a ratio of the goal's figure to the start's.
+    """Confirmed gain, as a ratio of the goal's figure to the start's.
 
     Attributes:
         ratio, low, high: Estimate and 95 % interval, given that only what shows is confirmed; `None` where all blocks
@@ -227,7 +227,7 @@ class TuneStage(Record):
 
 
 class TuneResult(Record):
-    """What a tune has found: `tune.json`.
+    """Result of a tune: `tune.json`.
 
     Attributes:
         chosen: The combination that the search has chosen; `None` where nothing looked better than the start.

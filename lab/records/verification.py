@@ -1,4 +1,4 @@
-"""Whether what is stored is what was produced: the accounting of a run, its sink's ledger, and what was refused."""
+"""Verification: the accounting of a run, the ledger of its sink, and the records that were refused."""
 
 from typing import Literal
 
@@ -60,7 +60,7 @@ class Documents(Record):
 
 
 class DeadLetterReason(Record):
-    """How many records were refused for one reason.
+    """Number of records that were refused for one reason.
 
     Attributes:
         reason: Status, type and cause as Elasticsearch or the sink gives them.
@@ -104,7 +104,7 @@ class DeliveryFailure(Record):
 
 
 class Ledger(Record):
-    """What became of the records that a sink has read, by fate; `read` is the sum of the others.
+    """Records that a sink has read, by fate; `read` is the sum of the others.
 
     Attributes:
         in_flight: Read and not decided; below 0 if a record was decided twice, which a sink must never do.
@@ -178,7 +178,7 @@ class LedgerCheck(Record):
 
 
 class LedgerVerdict(Record):
-    """Whether the sink's ledger balances and agrees with topic and index.
+    """Verdict on the sink's ledger: it balances, and agrees with topic and index.
 
     Attributes:
         covers: What has been counted; after a restart of a task only what was read since, and after one, or after
@@ -190,7 +190,7 @@ class LedgerVerdict(Record):
 
 
 class Verification(Record):
-    """Whether what is stored is what was produced.
+    """Verdict on a run: the documents stored are the documents produced.
 
     Attributes:
         expect: `stored`: every document in the index; `consumed`: every record read by a sink that stores nothing.

@@ -15,6 +15,7 @@ CLEAN_ROOMS = (
     "lab/analysis/statistics",
     "lab/analysis/suite",
     "lab/analysis/tune",
+    "lab/records",
     "producers/datasets",
 )
 """Whose docstrings follow the style sheet; others join when they are rewritten."""
