@@ -43,7 +43,7 @@ class Rejection:
 
 @dataclass(frozen=True)
 class Indexed:
-    """What became of a sample.
+    """Result of indexing a sample.
 
     Attributes:
         rejections: Of the documents that were rejected, the first few.
@@ -86,7 +86,7 @@ def index_for_check(cluster: ElasticsearchClient, mapping: MappingFile) -> Itera
 
 
 def types_of(cluster: ElasticsearchClient) -> Callable[[str], bool]:
-    """Whether the cluster has a type, tried out with an index when it is first asked for."""
+    """Function that checks for a type of the cluster, by creating an index with it; each type once."""
 
     @cache
     def has_type(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a suite of `sluice mapping` says, as rows: the cost of each field, or a mapping beside dynamic mapping."""
+"""Rows of a suite of `sluice mapping`: the cost of each field, or a mapping beside dynamic mapping."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ UNDECIDED = "undecided"
 
 @dataclass(frozen=True)
 class Cost:
-    """What a unit costs.
+    """Cost of a unit.
 
     Attributes:
         size, cpu: Effects of leaving it out; `None` where its runs failed.
@@ -64,7 +64,7 @@ def cost_text(effect: Effect | None) -> str:
 
 
 def _is_decided(effect: Effect) -> bool:
-    """Whether its interval leaves out "no cost"."""
+    """Check that its interval excludes "no cost"."""
     return effect.low is not None and effect.high is not None and not effect.low <= 1 <= effect.high
 
 

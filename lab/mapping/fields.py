@@ -1,4 +1,4 @@
-"""What a sample of documents shows of each field: its kinds, its values, whether it could be the key."""
+"""Fields of a sample of documents: kinds, values, and fitness as the key."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -99,19 +99,19 @@ class Strings:
 
     @property
     def are_dates(self) -> bool:
-        """Whether all are dates, or of many all but one in a hundred."""
+        """Check that all are dates, or of many strings all but one in a hundred."""
         if not self.dates or self.dates + self.no_dates < self.count:
             return False
         return not self.no_dates or (self.count >= LEAST_DATES and self.no_dates <= MOST_OTHERS * self.count)
 
     @property
     def repeat(self) -> bool:
-        """Whether a value occurs twice or more on average, as a category's does."""
+        """Check that a value occurs twice or more on average, as a category's does."""
         return 2 * self.values <= self.count
 
     @property
     def values(self) -> float:
-        """How many different ones there are; where they are too many to be told apart, as many as is likely.
+        """Number of different strings; an estimate where they are too many to keep.
 
         Of V values that are equally frequent, a thousand are known, and of the later strings 1,000/V are one of those.
         """
@@ -176,7 +176,7 @@ class Numbers:
 
 @dataclass
 class Field:
-    """What a sample shows of one field.
+    """Field of a sample: its values in all documents.
 
     Attributes:
         depth: Objects that it is in.
@@ -282,7 +282,7 @@ class Field:
             self.keys = None
 
     def is_unique(self, documents: int) -> bool:
-        """Whether each of so many documents has a value of its own."""
+        """Check that each of so many documents has a value of its own."""
         return self.keys is not None and len(self.keys) == documents
 
     @property
@@ -292,7 +292,7 @@ class Field:
 
     @property
     def is_place(self) -> bool:
-        """Whether each of its objects holds a latitude and a longitude, and nothing else."""
+        """Check that each of its objects holds a latitude and a longitude, and nothing else."""
         # Servers reject a place of which one is null or missing.
         if self.children.keys() != {"lat", "lon"} or not all(
             child.kinds <= {"long", "double"} and child.numbers.count == self.objects > 0
@@ -315,7 +315,7 @@ class Field:
 
 
 def kind_of(value: object) -> str:
-    """Which kind of value it is."""
+    """Kind of a JSON value."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):

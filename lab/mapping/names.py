@@ -1,4 +1,4 @@
-"""What the name of a field says of its values: an identifier, a time, a price; and how much it looks like a key."""
+"""Hints in the name of a field: an identifier, a time, a price, a key."""
 
 import re
 
@@ -28,25 +28,25 @@ def words_of(name: str) -> list[str]:
 
 
 def names_identifier(name: str) -> bool:
-    """Whether its last word is one for identifiers, such as `bookId` or `zip`."""
+    """Check that the last word of a name is one for identifiers, such as `bookId` or `zip`."""
     words = words_of(name)
     return bool(words) and words[-1] in IDENTIFIERS and not (words[-1] == "code" and STATES & set(words))
 
 
 def names_time(name: str) -> bool:
-    """Whether its last word is one for instants, such as `createdAt`."""
+    """Check that the last word of a name is one for instants, such as `createdAt`."""
     words = words_of(name)
     return bool(words) and words[-1] in TIMES
 
 
 def names_price(name: str) -> bool:
-    """Whether its last word is one for money, such as `listPrice`."""
+    """Check that the last word of a name is one for money, such as `listPrice`."""
     words = words_of(name)
     return bool(words) and words[-1] in PRICES
 
 
 def key_rank(name: str) -> int:
-    """How much a name looks like that of a key: 0 is best; of those beyond `len(KEY_NAMES)` none does."""
+    """Rank of a name among names of keys: 0 is best; above `len(KEY_NAMES)` it is no name of a key."""
     last = name.rpartition(".")[2]
     if last.lower() in KEY_NAMES:
         return KEY_NAMES.index(last.lower())

@@ -32,7 +32,7 @@ class ProposedField:
 
     @property
     def type(self) -> str:
-        """What it is, in a word or two."""
+        """Type of the field in a word or two."""
         declaration = self.choice.declaration
         if declaration == UNINDEXED:
             return "stored only"

@@ -26,7 +26,7 @@ Extent = Literal["whole", "spread", "first"]
 
 @dataclass(frozen=True)
 class Sample:
-    """What was read of a file.
+    """Documents read of a file.
 
     Attributes:
         documents: How many were read.
@@ -44,12 +44,12 @@ class Sample:
 
     @property
     def whole(self) -> bool:
-        """Whether every document was read."""
+        """Check that every document was read."""
         return self.extent == "whole"
 
     @property
     def text(self) -> str:
-        """What was read, in words."""
+        """Text on the documents read."""
         name, count = Path(self.path).name, f"{self.documents:,} documents"
         if self.documents == 1:
             return f"the {'only' if self.whole else 'first'} document of {name}"
@@ -140,7 +140,7 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
 
 
 def extent_of(path: str, most: int) -> Extent:
-    """How the file can be sampled; no more of it is looked at than so many documents.
+    """Way to sample the file; finding it out reads at most so many documents.
 
     Raises:
         DatasetError: It cannot be read.

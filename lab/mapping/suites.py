@@ -42,7 +42,7 @@ class Documents:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What a profile says of them, by dotted key."""
+        """Values in a profile, by dotted key."""
         stated = {
             "dataset.path": str(Path(self.path).resolve()),
             "dataset.key": self.key,
@@ -53,7 +53,7 @@ class Documents:
 
 
 def against_dynamic(mapping: str, documents: Documents) -> Suite:
-    """What a mapping saves, and what dynamic mapping makes of the same documents.
+    """Suite that compares a mapping with dynamic mapping on the same documents.
 
     Through the sink, which goes on after a rejected one.
     """
@@ -67,7 +67,7 @@ def against_dynamic(mapping: str, documents: Documents) -> Suite:
 
 
 def without_each(mapping: str, units: Sequence[Unit], documents: Documents) -> Suite:
-    """What each unit of a mapping costs, by leaving it out.
+    """Suite that measures the cost of each unit of a mapping, by leaving it out.
 
     As ready-made bulk requests, so that hardly anything but Elasticsearch is at work.
     """
@@ -119,12 +119,12 @@ def made_suite(
 
 
 def most_units(minutes: float | None) -> int:
-    """How many variants the time allows beside the control."""
+    """Number of variants that the time allows beside the control."""
     return max(LEAST_UNITS, round(UNITS_PER_MINUTE * (minutes or MINUTES)))
 
 
 def begun_units(plan: SuitePlan, units: Sequence[Unit]) -> list[Unit]:
-    """What a suite that was begun leaves out, by its plan."""
+    """Units that a suite under way leaves out, by its plan."""
     types = {unit.name: unit.type for unit in units}
     begun = []
     for variant in plan.variants:

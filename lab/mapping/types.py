@@ -47,7 +47,7 @@ SELDOM_SEARCHED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Choice:
-    """What a field becomes.
+    """Declaration that is chosen for a field, and the reason.
 
     Attributes:
         declaration: As a mapping file has it, without the fields of an object.
@@ -65,7 +65,7 @@ IDENTIFIER = Choice({"type": "keyword"}, "an identifier by its name: looked up, 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What somebody knows of the fields beyond what the data show.
+    """Wishes of the user, who knows more of the fields than the data show.
 
     Attributes:
         key: The field that is the key of the documents.
@@ -99,7 +99,7 @@ class Rules:
     is_whole: bool = True
 
     def choice(self, of: Field) -> Choice:
-        """What a field becomes."""
+        """Choose the declaration of a field."""
         chosen = self.by_values(of)
         if chosen.declaration == {"type": "keyword"} and not self.is_whole:
             chosen = replace(chosen, declaration=BOUNDED)
@@ -110,7 +110,7 @@ class Rules:
         return chosen
 
     def by_values(self, of: Field) -> Choice:
-        """What the values make of it."""
+        """Type that the values of a field suggest."""
         kinds = of.kinds
         if not kinds:
             return Choice(UNINDEXED, "only null or empty: any value is stored, none indexed")
@@ -137,7 +137,7 @@ class Rules:
         return Choice(keyword(of.strings), f"{mixed}: keyword takes all")
 
     def searched(self, of: Field, chosen: Choice) -> Choice:
-        """What a field becomes that is searched."""
+        """Type of a field that is searched."""
         if chosen.declaration != UNINDEXED:
             return Choice(chosen.declaration, chosen.why)
         if of.kinds == {"object"} and not self.has_type(FLATTENED):
@@ -266,7 +266,7 @@ def of_dates(strings: Strings) -> Choice:
 
 
 def is_text(strings: Strings) -> bool:
-    """Whether most are of several words, and long, or prose, or seldom the same."""
+    """Check that most strings are of several words, and long, or prose, or seldom the same."""
     if 2 * strings.sentences <= strings.count:
         return False
     return strings.longest > LONG_STRING or strings.words_mean >= PROSE_WORDS or not strings.repeat
@@ -318,7 +318,7 @@ CAN_BE_UNINDEXED = frozenset(
 
 
 def without_index(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same field with nothing that a search or an aggregation could use."""
+    """Type of a field that is stored without anything for searches and aggregations."""
     if declaration.get("type") not in CAN_BE_UNINDEXED:
         return UNINDEXED
     kept = {name: value for name, value in declaration.items() if name != "ignore_above"}

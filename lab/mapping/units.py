@@ -1,4 +1,4 @@
-"""What can be left out of a mapping to see what it costs: fields, nested arrays as a whole, small ones together."""
+"""Units of a mapping whose cost can be measured: fields, nested arrays as a whole, small fields as one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

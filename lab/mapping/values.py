@@ -1,4 +1,4 @@
-"""What one value looks like: a date, an address, a point, a link, a digest; and how many words a text has."""
+"""Looks of one value: a date, an address, a point, a link, a digest; and the number of words of a text."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -66,7 +66,7 @@ def date_format(text: str) -> str | None:
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an IP address, of either version."""
+    """Check that a text is an IP address, of either version."""
     if len(text) > LONGEST_ADDRESS or not ADDRESS.fullmatch(text):
         return False
     try:
@@ -83,13 +83,13 @@ POINT = re.compile(r"(-?\d{1,2}\.\d+(?=,)|-?\d{1,2}(?=, )), ?(-?\d{1,3}\.\d+)")
 
 
 def is_point(text: str) -> bool:
-    """Whether it is a latitude and a longitude, with a comma between them."""
+    """Check that a text is a latitude and a longitude, with a comma between them."""
     match = POINT.fullmatch(text)
     return match is not None and is_on_earth(float(match[1]), float(match[2]))
 
 
 def is_on_earth(latitude: float, longitude: float) -> bool:
-    """Whether there is such a place."""
+    """Check that latitude and longitude are in range."""
     return abs(latitude) <= 90 and abs(longitude) <= 180
 
 
@@ -115,7 +115,7 @@ NOTATIONS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Words:
-    """What a text is made of.
+    """Composition of a text.
 
     Attributes:
         count: By its spaces; of letters that are written without any, two make a word.

@@ -15,6 +15,7 @@ CLEAN_ROOMS = (
     "lab/analysis/statistics",
     "lab/analysis/suite",
     "lab/analysis/tune",
+    "lab/mapping",
     "lab/records",
     "producers/datasets",
 )
