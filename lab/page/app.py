@@ -62,7 +62,7 @@ STATUSES: tuple[tuple[type[SluiceError], int], ...] = (
 
 @dataclass
 class Server:
-    """What the server works on.
+    """State of the server: its folder, hub, commands and so on.
 
     Attributes:
         since_s: When `command` began, the one that the page was started by, where it ends with that.
@@ -121,7 +121,7 @@ def app(server: Server, access: Access) -> Starlette:
 
 
 async def refused(_request: Request, error: SluiceError) -> Response:
-    """What is wrong with a request, as the command line says it."""
+    """Answer to a wrong request, in the words of the command line."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 409)
     return JSONResponse({"error": str(error)}, status)
 
@@ -133,7 +133,7 @@ async def not_there(request: Request, error: HTTPException) -> Response:
 
 
 async def broken(request: Request, error: Exception) -> Response:
-    """What nobody has thought of, such as a disk that fails; the page goes on. Its traceback is in the log."""
+    """Answer to an unexpected error, such as a failing disk: the page goes on, and the log has the traceback."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
     return JSONResponse(
         {"error": f"{request.url.path}: cannot be answered: {reason}"}, 500, headers={**HEADERS, **POLICY}
@@ -287,14 +287,14 @@ async def compared(server: Server, names: list[str], folders: list[Path]) -> dic
 
 
 def differences(names: list[str], folders: list[Path]) -> str:
-    """How the profiles of others differ from that of the first."""
+    """Differences of the others' profiles from the first one's."""
     texts = [profile_of_run(folder) for folder in folders]
     diffs = [unified(texts[0], text, names[0], name) for text, name in zip(texts[1:], names[1:], strict=True)]
     return "\n".join(filter(None, diffs))
 
 
 def unified(first: str, second: str, first_name: str, second_name: str) -> str:
-    """How one profile differs from another; empty where it does not."""
+    """Difference of two profiles; empty for equal ones."""
     lines = difflib.unified_diff(first.splitlines(), second.splitlines(), first_name, second_name, lineterm="")
     return "\n".join(lines)
 
@@ -303,27 +303,27 @@ def unified(first: str, second: str, first_name: str, second_name: str) -> str:
 
 
 async def profiles(server: Server, request: Request) -> Response:
-    """All profiles."""
+    """List of the profiles."""
     return await listed(server, request, server.catalogue.profiles)
 
 
 async def profile(server: Server, request: Request) -> Response:
-    """One of them."""
+    """One profile."""
     return await listed(server, request, partial(profile_details, request.path_params["name"]))
 
 
 async def suites(server: Server, request: Request) -> Response:
-    """All suites."""
+    """List of the suites."""
     return await listed(server, request, server.catalogue.suites)
 
 
 async def suite(server: Server, request: Request) -> Response:
-    """One of them."""
+    """One suite."""
     return await listed(server, request, partial(suite_details, request.path_params["name"]))
 
 
 async def listed(server: Server, request: Request, read: Callable[[], Any]) -> Response:
-    """What is read of profiles and suites."""
+    """Answer that is read from profiles and suites."""
 
     async def make() -> Response:
         return json(await server.choices.computed(read))
@@ -370,7 +370,7 @@ async def stop(server: Server, _request: Request) -> Response:
 
 
 def chosen(body: Any) -> Choice:
-    """What a body chooses, checked.
+    """Choice of a request's body, checked.
 
     Raises:
         ProfileError: It cannot be run so.

@@ -1,4 +1,4 @@
-"""What a browser may choose: profiles and suites, their values, and the command that runs them."""
+"""Choices of a browser: profiles and suites, their values, and the command that runs them."""
 
 import math
 import shlex
@@ -143,7 +143,7 @@ def of_profile(name: str) -> dict[str, str | None]:
 
 
 def profile_details(name: str) -> dict[str, Any]:
-    """What a profile says, and every value of it that may be set from the page, with its origin.
+    """Profile with every value that may be set from the page, and its origin.
 
     Raises:
         ProfileError: There is none, or it is wrong.
@@ -154,7 +154,7 @@ def profile_details(name: str) -> dict[str, Any]:
 
 
 def profile_yaml(profile: Profile) -> str:
-    """What a profile says, as a file would."""
+    """Text of a profile, as a file would have it."""
     return yaml_text(stated_values(profile))
 
 

@@ -113,7 +113,7 @@ class RunningCommand:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Check that the command has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def begin(self, arguments: tuple[str, ...]) -> None:
@@ -148,7 +148,7 @@ class RunningCommand:
                 before.close()
 
     def view(self) -> dict[str, Any] | None:
-        """What became of it; `None` while none was started."""
+        """Outcome of the command; `None` before any was started."""
         if self._process is None:
             return None
         return {

@@ -24,7 +24,7 @@ class FullError(SluiceError):
 
 @dataclass
 class Desk:
-    """Where answers of one kind are made, one after the other; their threads are none of those that serve files.
+    """Queue for answers of one kind, made one after the other in threads that serve no files.
 
     Attributes:
         what: As a refusal names it.

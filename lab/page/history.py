@@ -38,7 +38,7 @@ MOST_QUERY_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a browser wants to see of the history.
+    """Query of a browser to the history.
 
     Attributes:
         words: A row has each of them in its profile, id, verdict or status.
@@ -112,7 +112,7 @@ class History:
 
     @property
     def index(self) -> Path:
-        """Where the index is kept."""
+        """File of the index."""
         return self.tree.runs / INDEX
 
     def refresh(self, is_over: Callable[[], bool] = lambda: False) -> None:
@@ -171,7 +171,7 @@ class History:
         self.rows[name], self._stamps[name] = row, stamp
 
     def _report(self, name: str) -> str | None:
-        """Where a report is; `None` where none was drawn."""
+        """Address of a report; `None` where none was drawn."""
         return f"/runs/{name}/report.html" if (self.tree.runs / name / "report.html").is_file() else None
 
     def _read_index(self) -> None:
@@ -203,7 +203,7 @@ class History:
 
 
 def fits(row: Row, question: Question) -> bool:
-    """Whether a row is asked for."""
+    """Check that a query selects a row."""
     status = SHOWN_AS.get(row["status"], row["status"])
     text = " ".join(str(word) for word in (row["id"], row["profile"], status, row["verdict"])).casefold()
     return question.kind in (None, row["kind"]) and all(word in text for word in question.words)
@@ -244,7 +244,7 @@ def of_result(file: Path, name: str) -> Row:
 
 
 def verdict(result: Mapping[str, Any]) -> str:
-    """What came of a run, in one line: what limited it, or why it is void."""
+    """Outcome of a run in one line: its limit, or the reason why it is void."""
     if result["status"] != "verified":
         problems = result["verification"]["problems"]
         return f"void: {problems[0]}" if problems else "void"

@@ -1,4 +1,4 @@
-"""What happens below the folder of all runs, as events for every browser that watches."""
+"""Events below the folder of all runs, for every browser that watches."""
 
 import asyncio
 import logging
@@ -82,11 +82,11 @@ class Watch:
 
     @property
     def suite_is_under_way(self) -> bool:
-        """Whether the suite that is followed has not ended, and its command is there: between its runs, too."""
+        """Check that the followed suite has not ended and its command is alive, between its runs as well."""
         return self.suite is not None and not self.suite.has_ended and self.run is not None and self.run.has_process
 
     def look(self) -> list[Event]:
-        """What has happened since the last look."""
+        """Events since the last look."""
         self._tried("the folder of all runs", self._find, None)
         none: list[Event] = []
         events = [*self._tried("the run", self._of_run, none), *self._tried("the suite", self._of_suite, none)]
@@ -102,7 +102,7 @@ class Watch:
         return self._trouble or next(iter(self._faults.values()), None)
 
     def _tried(self, what: str, look: Callable[[], Result], otherwise: Result) -> Result:
-        """What a look finds; one that fails is said, and hides nothing else."""
+        """Result of one look; a look that fails is reported, and hides nothing else."""
         try:
             found = look()
         except Exception as error:
@@ -215,12 +215,12 @@ class Hub:
         self._now, self._now_s = b"", float("-inf")
 
     def now(self) -> Facts:
-        """What is so now."""
+        """Present state."""
         self.look()
         return self.watch.now()
 
     def now_as_json(self) -> bytes:
-        """The same as JSON, made anew only when somebody asks some time later, or something has happened since."""
+        """Present state as JSON, computed again only after some time or after an event."""
         if time.monotonic() - self._now_s >= NOW_KEPT_S:
             self._now = orjson.dumps(self.now())
             self._now_s = time.monotonic()

@@ -13,7 +13,7 @@ Stage = dict[str, Any]
 
 
 def pipeline(profile: Profile, samples: Sequence[Sample], point: LivePoint, judgement: Judgement) -> Stage:
-    """What each stage does now; a stage that the load does not have is `None` or empty.
+    """Pipeline with the present work of each stage; a stage that the load does not have is `None` or empty.
 
     Args:
         samples: Oldest first, at least one.

@@ -17,7 +17,7 @@ CARRIED_S = 12.0
 
 @dataclass(frozen=True, slots=True)
 class LivePoint:
-    """What charts draw of one sample; rates are from the sample before to this one, `None` where not known.
+    """Values of one sample for charts; rates are from the sample before to this one, `None` where not known.
 
     Attributes:
         indexing_rate_docs_per_s: On primaries, as the latency; the total counts replicas, too.

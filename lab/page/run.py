@@ -74,7 +74,7 @@ class RunView:
             return None
 
     def _read_progress(self) -> bool:
-        """Whether `progress.json` was written again, and can be read."""
+        """Check that `progress.json` was written again, and can be read."""
         path = self.folder / FILE
         try:
             written_ns = path.stat().st_mtime_ns
@@ -113,16 +113,16 @@ class RunView:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process of the run is there, and still the one that began it."""
+        """Check that the process of the run is alive, and still the one that began it."""
         return self.progress is not None and self.progress.ended is None and self.has_process
 
     @property
     def has_process(self) -> bool:
-        """Whether the command of the run is there still: that of a suite runs all of its runs."""
+        """Check that the command of the run is alive; a suite's command runs all of its runs."""
         return self.progress is not None and self.progress.identity.is_alive
 
     def state(self) -> dict[str, Any]:
-        """Where the run is, STATE of the contract; of a run of an older version, next to nothing."""
+        """State of the run, STATE of the contract; nearly empty for a run of an older version."""
         progress = self.progress
         known = progress.model_dump(include=OF_PROGRESS) if progress else dict.fromkeys(OF_PROGRESS)
         limit = self._judgement.limit
@@ -163,7 +163,7 @@ class RunView:
 
     @property
     def charts_key(self) -> tuple[object, ...]:
-        """What the charts depend on."""
+        """Facts that the charts depend on."""
         return self.processes, self._has_replicas, self._profile is not None
 
     def now(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ OF_PROGRESS = {"phase", "step", "done", "total", "detail", "ended", "reason", "u
 
 
 def left_s(progress: Progress, now_s: float | None = None) -> float | None:
-    """How long the step will take still, at its pace so far; `None` where that is not known."""
+    """Time left of a step at its pace so far, in seconds; `None` where that is not known."""
     spent_s = (time.time() if now_s is None else now_s) - progress.step_started_s
     if not progress.total or not progress.done or spent_s <= 0:
         return None

@@ -34,7 +34,7 @@ OF_A_REPORT = (
 
 @dataclass(frozen=True)
 class Access:
-    """What a request must carry.
+    """Secrets and names that a request must carry.
 
     Attributes:
         host: The address that the server is bound to.
@@ -112,17 +112,17 @@ def without_token(access: Access, headers: Headers) -> Refusal | None:
 
 
 def shown(text: str) -> str:
-    """What a stranger sent, as a message may repeat it."""
+    """Text of a stranger, as a message may repeat it."""
     return ascii(text[:80])[1:-1] or "none"
 
 
 def same(secret: str, given: str) -> bool:
-    """Whether it is the secret; the time that this takes says nothing of where they differ."""
+    """Compare a text with the secret in a time that does not depend on the place of a difference."""
     return secrets.compare_digest(secret.encode(), given.encode("utf-8", "surrogateescape"))
 
 
 def has_password(password: str, authorization: str) -> bool:
-    """Whether HTTP Basic carries the password; the name of the user is of no interest."""
+    """Check that HTTP Basic carries the password, under any name of a user."""
     scheme, _, encoded = authorization.partition(" ")
     if scheme.lower() != "basic":
         return False

@@ -55,7 +55,7 @@ def listening(host: str = HERE, port: int = 0) -> socket.socket:
 
 
 def new_token() -> str:
-    """What a browser must know to start or stop anything."""
+    """Token that a browser needs to start or stop anything."""
     return secrets.token_urlsafe(24)
 
 

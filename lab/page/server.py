@@ -36,7 +36,7 @@ class Connection(H11Protocol):
 
     @property
     def is_silent(self) -> bool:
-        """Whether no request is being answered."""
+        """Check that no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as in uvicorn's own

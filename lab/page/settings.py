@@ -1,4 +1,4 @@
-"""What may be set from the page: an allowlist, and beside each setting why it does no harm.
+"""Settings that the page may change: an allowlist, with the reason why each does no harm.
 
 Whoever gets hold of a browser in which the page is open, or of its token, is to change how much is done, how often or
 how it is stored, and never where data goes, which file, class or program is loaded, or who authenticates. All else is

@@ -42,19 +42,19 @@ SLOW: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the report's rules say of the last seconds; nothing outside of a load."""
+    """Limit and warnings of the last seconds by the report's rules; empty outside of a load."""
 
     limit: Limit | None = None
     warnings: tuple[RunWarning, ...] = ()
 
     @property
     def slow(self) -> str | None:
-        """Where in the picture of the pipeline the limit is."""
+        """Place of the limit in the picture of the pipeline."""
         return SLOW.get(self.limit.stage) if self.limit else None
 
 
 def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgement:
-    """What the last seconds of a run show.
+    """Find limit and warnings of the last seconds of a run.
 
     Args:
         cores: Those that the run may use.
@@ -80,7 +80,7 @@ def last_seconds(samples: Sequence[Sample]) -> tuple[Sample, ...]:
 
 
 def said_now(said: Said, profile: Profile) -> Said:
-    """The same in words for a run under way, and of the engine that it runs on."""
+    """Text in words for a run under way, with the engine that it runs on."""
     texts = {name: text.replace(OF_A_REPORT, OF_NOW) for name, text in said if type(text) is str}
     return worded(said.model_copy(update=texts), profile.product)
 
@@ -124,7 +124,7 @@ NO_DOCUMENTS = Documents(
 
 
 def delivery(profile: Profile, window: Sequence[Sample]) -> Delivery:
-    """What is known of the producers: the rate that they were asked for. A ramp's changes."""
+    """Delivery as far as it is known: the rate that was asked for. The rate of a ramp changes."""
     return Delivery(
         source_bytes=0,
         entities=0,
@@ -138,7 +138,7 @@ def delivery(profile: Profile, window: Sequence[Sample]) -> Delivery:
 
 
 def direct(load: Direct, window: Sequence[Sample]) -> DirectLoad:
-    """What is known of a direct load: connections and rate."""
+    """Direct load as far as it is known: connections and rate."""
     return DirectLoad(
         connections=load.connections,
         rate_docs_per_s=load.rate_docs_per_s,
@@ -161,7 +161,7 @@ def direct(load: Direct, window: Sequence[Sample]) -> DirectLoad:
 
 
 def rally(load: Rally) -> RallyLoad:
-    """What is known of a load through Rally: its clients."""
+    """Load through Rally as far as it is known: its clients."""
     return RallyLoad(
         version="",
         clients=load.clients,
@@ -175,7 +175,7 @@ def rally(load: Rally) -> RallyLoad:
 
 
 def environment(profile: Profile, cores: float, window: Sequence[Sample]) -> Environment:
-    """What is known of machine and software: the cores, the servers that are sampled, the sink's settings."""
+    """Machine and software as far as they are known: cores, sampled servers, settings of the sink."""
     return Environment(
         sluice_version="",
         git_commit=None,

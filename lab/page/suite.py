@@ -146,7 +146,7 @@ class SuiteView:
         return estimate(self._plan, self.runs).each
 
     def _left_s(self, plan: SuitePlan) -> float | None:
-        """How long it will take still; where a width decides, at most, and `None` without a time."""
+        """Time left in seconds, at most where a precision decides; `None` without a time."""
         if plan.repeats is not None:
             return seconds_left(plan, self._ended, self._expected)
         if plan.minutes is None:

@@ -26,7 +26,7 @@ class SampleTail:
     _file: tuple[int, int] | None = field(default=None, init=False)
 
     def read(self) -> list[Sample]:
-        """What has been written since the last look; a line that is not whole yet waits for the next one.
+        """Lines written since the last look; an incomplete line waits for the next look.
 
         A file that has become shorter, or is another one by the same name, is read from its beginning.
         """

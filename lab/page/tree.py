@@ -16,7 +16,7 @@ KINDS = ("runs", "warm-up")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a folder held when it was last listed.
+    """Content of a folder when it was last listed.
 
     Attributes:
         others: Names of the folders in it that hold no run themselves.
@@ -98,7 +98,7 @@ class RunTree:
             yield from self._below(folder / name)
 
     def _listing(self, folder: Path) -> Listing:
-        """What a folder holds; links, such as `latest`, and hidden folders are passed over."""
+        """Listing of a folder, without links, such as `latest`, and without hidden folders."""
         try:
             changed_ns = folder.stat().st_mtime_ns
             known = self._seen.get(folder, NOTHING)
@@ -115,7 +115,7 @@ class RunTree:
 
 
 def listed(folder: Path, changed_ns: int) -> Listing:
-    """What a folder holds now."""
+    """Content of a folder now."""
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)]
     ids = sorted((name for name in names if RUN_ID.fullmatch(name)), key=began)

@@ -8,7 +8,7 @@ LEAST_FREE_BYTES = 1 << 20
 
 
 def trouble_with(runs: Path) -> str | None:
-    """That the disk of all runs is full, in a sentence; `None` where it is not, or nothing has been made there yet."""
+    """Sentence that the disk of all runs is full; `None` if it is not, or if nothing was written there yet."""
     try:
         room = os.statvfs(runs)
     except FileNotFoundError:

@@ -127,7 +127,7 @@ class Profiles:
     _made: dict[Combination, SuiteVariant] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def settings(self, combination: Combination) -> dict[str, JsonValue]:
-        """What a combination sets, with all that its candidates require."""
+        """Settings of a combination, with all that its candidates require."""
         return self.start.settings(map(self.plan.candidate, combination))
 
     def variant(self, combination: Combination) -> SuiteVariant:
@@ -140,7 +140,7 @@ class Profiles:
         return self._made[combination]
 
     def is_possible(self, combination: Combination) -> bool:
-        """Whether what a combination sets makes a profile that can run on the servers."""
+        """Check that a combination makes a profile that can run on the servers."""
         try:
             self.variant(combination)
         except ProfileError:
@@ -245,14 +245,14 @@ class TuneExecution:
             self.run(wanted, self.begin(wanted))
 
     def next_stage(self) -> Stage | None:
-        """What comes next, by what is measured and the time that is left."""
+        """Next stage, by the measurements so far and the time left."""
         measured = [each.measured for each in read_stages(self.folder.path)]
         return self.search.next_stage(measured, self.times())
 
     # --- time -------------------------------------------------------------------------------------------------------
 
     def times(self) -> Times:
-        """What is left after the start, and what runs have taken so far, with loads of the next stage's size."""
+        """Times left after the start, and times of runs so far, with loads of the next stage's size."""
         budget_s = 60 * self.profiles.plan.minutes
         starting_s = 0.0 if self.folder.stages() else self.takes.starting_s
         walls = self.walls_s()
@@ -261,7 +261,7 @@ class TuneExecution:
         return Times(budget_s - self.spent_s() - starting_s, budget_s, run_s, runs_s)
 
     def walls_s(self) -> dict[str, list[float]]:
-        """How long the verified runs of each variant would have taken with loads of the next stage's size."""
+        """Times of each variant's verified runs, scaled to loads of the next stage's size."""
         sizes = self.sizes()
         walls: dict[str, list[float]] = defaultdict(list)
         for _, folder in self.folder.stages():
@@ -276,7 +276,7 @@ class TuneExecution:
         return taken_s(self.earlier) + self.clock() - self.begun_s
 
     def confirm_minutes(self) -> float:
-        """What is left for the confirmation, and never less than its fewest blocks need."""
+        """Time left for the confirmation, at least what its fewest blocks need."""
         times = self.times()
         return max(times.left_s, times.confirm_s) / 60
 
@@ -329,10 +329,10 @@ class TuneExecution:
         return plan.model_copy(update={"variants": variants, "started_s": self.clock(), **known})
 
     def sizes(self) -> LoadSizes | None:
-        """How large the loads of the next stage are; `None` before the first warm-up.
+        """Size of the next stage's loads; `None` before the first warm-up.
 
-        As it told; but where something is much faster than the start, a drain of it has to last as long as asked for: a
-        shorter one has too few samples for a rate.
+        The warm-up decides. Where a combination is much faster than the start, its drains still have to last as long as
+        asked for: a shorter one has too few samples for a rate.
         """
         plans = (folder.plan() for _, folder in self.folder.stages())
         known = next((sizes for plan in plans if (sizes := sizes_of(plan))), None)
@@ -376,7 +376,7 @@ class TuneExecution:
 
 
 def growth(plan: SuitePlan, sizes: LoadSizes | None) -> float:
-    """How many times as large loads are as those of a stage."""
+    """Factor by which loads are larger than those of a stage."""
     return sizes.times / plan.times if sizes and sizes.times and plan.times else 1.0
 
 
@@ -409,6 +409,6 @@ def walls_s(runs: Iterable[SuiteRun]) -> list[tuple[SuiteRun, float]]:
 
 
 def first_suite(profiles: Profiles) -> Suite:
-    """All candidates alone: what the servers are brought up for."""
+    """Suite of each candidate alone, for which the servers are started."""
     singles = tuple((candidate.name,) for candidate in profiles.plan.candidates)
     return profiles.suite(Stage(number=1, kind="mixed", blocks=(singles,)), None)

@@ -16,7 +16,7 @@ from lab.suite.folder import SuiteFolder
 
 @dataclass(frozen=True)
 class TuneFolder:
-    """Where a tune keeps its records."""
+    """Folder in which a tune keeps its records."""
 
     path: Path
 

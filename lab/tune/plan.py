@@ -1,4 +1,4 @@
-"""What a tune is going to try, and how long its runs will take, before there is one."""
+"""Plan of a tune: its candidates, and the times of its runs before there are any."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ BETWEEN_S = 2.0
 
 @dataclass(frozen=True)
 class Expected:
-    """How long things will take.
+    """Times that a tune expects.
 
     Attributes:
         run_s: A run that counts.
@@ -50,14 +50,14 @@ def sized(start: Start, documents: int, *, streams: bool = False) -> Start:
 
 
 def window_of(rate: str | None) -> float:
-    """How long a drain shall take at least, or a stream takes."""
+    """Shortest time of a drain, or time of a stream."""
     return STREAM_S if rate else WINDOW_S
 
 
 def expected(
     documents: int, most_documents: int | None, window_s: float, *, started: bool, rate: str | None = None
 ) -> Expected:
-    """How long runs will take, by their size and window.
+    """Times of runs, by their size and window.
 
     Args:
         documents: Of a warm-up.
@@ -75,6 +75,6 @@ def expected(
 
 
 def is_tunable(profile: Profile) -> bool:
-    """Whether a profile's load goes as fast as it can, so that its settings decide how fast."""
+    """Check that a profile's load goes as fast as it can, so that its settings decide the rate."""
     load = profile.load
     return load.mode == "drain" and load.rate_docs_per_s is None and profile.maintain is None

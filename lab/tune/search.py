@@ -1,4 +1,4 @@
-"""What a search tries next: from what is measured so far to the next stage, without a server, a folder or a clock.
+"""Search: from the measurements so far to the next stage, without a server, a folder or a clock.
 
 1. *Mixed*, in two halves: combinations drawn at random, in which each knob has each of its values as often as any
    other. Every run tells something of every knob, so that as many runs tell several times as much as of one knob at a
@@ -55,7 +55,7 @@ LEAST_TOGETHER, MOST_TOGETHER = 2, 10
 
 @dataclass(frozen=True)
 class Times:
-    """What time there is, and what it buys.
+    """Times of a search: how much there is, and how much a run takes.
 
     Attributes:
         left_s: Until the whole budget is over.
@@ -71,12 +71,12 @@ class Times:
 
     @property
     def confirm_s(self) -> float:
-        """What the fewest blocks of a confirmation take, at most."""
+        """Longest time that the fewest blocks of a confirmation take."""
         return LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * self.of(())
 
     @property
     def search_s(self) -> float:
-        """What is left before the confirmation has to begin."""
+        """Time left before the confirmation has to begin."""
         return self.left_s - max(CONFIRM_SHARE * self.budget_s, self.confirm_s)
 
     def runs_of_mix(self, mixes: int) -> int:
@@ -86,11 +86,11 @@ class Times:
         return max(0, int((self.search_s - (together_s if is_enough else 0.0)) / mixes / self.run_s))
 
     def of(self, combination: Combination) -> float:
-        """How long a run of a combination takes; one that has not run, as long as runs usually do."""
+        """Time of a run of a combination; the usual time for one that has not run."""
         return self.runs_s.get(combination_name(combination), self.run_s)
 
     def block_s(self, combinations: Iterable[Combination]) -> float:
-        """How long a block of combinations takes, with the start."""
+        """Time of a block of combinations, with the start."""
         return sum(map(self.of, combinations)) + self.of(())
 
 
@@ -145,7 +145,7 @@ class Search:
         return min(PER_BLOCK + 1, prod(map(len, self.values)))
 
     def can_run(self, combination: Combination, failed: Iterable[frozenset[str]]) -> bool:
-        """Whether nothing is known that forbids a combination."""
+        """Check that no measurement forbids a combination."""
         return not combination or (not holds(combination, failed) and self.is_possible(combination))
 
     # --- the mix ----------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class Search:
     # --- the choice -------------------------------------------------------------------------------------------------
 
     def gains(self, measured: Sequence[Measured]) -> tuple[Fit, dict[Combination, float]]:
-        """What each candidate gives in the mix, as a fit that may choose; and what each combination was seen to give.
+        """Effect of each candidate in the mix, by a fit that may choose, and measured effect of each combination.
 
         All as logarithms, of which more is better.
         """

@@ -16,7 +16,9 @@ CLEAN_ROOMS = (
     "lab/analysis/suite",
     "lab/analysis/tune",
     "lab/mapping",
+    "lab/page",
     "lab/records",
+    "lab/tune",
     "producers/datasets",
 )
 """Whose docstrings follow the style sheet; others join when they are rewritten."""
