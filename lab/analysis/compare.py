@@ -155,7 +155,7 @@ class Comparison:
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether a row says more than two figures and their ratio."""
+        """Check that a row has more than two figures and their ratio."""
         return any(row.difference for row in self.rows)
 
     @property
@@ -229,7 +229,7 @@ def _judged(row: Row, difference: Mean, level: float | None) -> Row:
 
 
 def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
-    """Whether a metric depends on an input: one that counts documents on all, any other not on their shape.
+    """Check that a metric depends on an input: a metric that counts documents on all, any other not on their shape.
 
     How queries were sent, and which, matters to their own figures only. These do not depend on what counts as a
     document: a question is one of the same books, however many documents they are. A knee may be one of documents or
@@ -249,7 +249,7 @@ def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
 
 
 def _is_of_queries(name: str) -> bool:
-    """Whether an input is one of queries, which a run without them need not share."""
+    """Check that an input is one of queries, which a run without them need not share."""
     return name in LOAD_OF_QUERIES or name == RAMP_BOUND or name.startswith(QUESTION)
 
 
@@ -292,7 +292,7 @@ def _row(
 
 
 def has_same_control(first: Side, second: Side) -> bool:
-    """Whether both ran beside a control that is the same in all that it was made of."""
+    """Check that both sides ran beside the same control, by all its inputs."""
     one, other = first.control, second.control
     return one is not None and other is not None and (one.inputs, one.tried) == (other.inputs, other.tried)
 
@@ -301,7 +301,7 @@ def has_same_control(first: Side, second: Side) -> bool:
 
 
 def inputs(folder: RunFolder) -> Inputs:
-    """What another run must share with this one: documents, machine, versions; what is tried is not in here."""
+    """Inputs that another run must share with this one: documents, machine, versions; without the tried settings."""
     run = folder.run
     section = (folder.profile or {}).get("dataset")
     dataset: Mapping[str, Any] = section if isinstance(section, dict) else {}
@@ -321,7 +321,7 @@ def inputs(folder: RunFolder) -> Inputs:
 
 
 def _queries(run: Run) -> Inputs:
-    """How queries were sent, and which: figures of other queries, or of other clients, are those of another load."""
+    """Inputs of queries: other queries, or other clients, are another load."""
     questions = {f"{QUESTION}{question.name}": question.fingerprint for question in run.questions}
     ramp = run.document_ramp or (run.query_load if run.query_load and run.query_load.steps else None)
     bound = {RAMP_BOUND: str(ramp.p99_bound_ms)} if ramp else {}
@@ -346,7 +346,7 @@ def _digest(fingerprints: Iterable[str]) -> str:
 
 
 def tried(folder: RunFolder) -> Inputs:
-    """What a profile may try: its settings, and those of the index as Elasticsearch gives them."""
+    """Settings that a profile may try: its own, and those of the index as Elasticsearch gives them."""
     stated = {} if folder.profile is None else {**OF_OLDER_PROFILES, **folder.profile}
     profile = {name: stated.get(name, NOT_SET) for name in TRIED_SECTIONS}
     index = {name: value for name, value in folder.run.environment.index_settings.items() if name not in OF_ONE_INDEX}

@@ -20,7 +20,7 @@ A_RUN = "a run's folder, such as runs/latest"
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """What a run has left behind.
+    """Records of a run in its folder.
 
     Attributes:
         samples: In the order of their instants.
@@ -45,7 +45,7 @@ def read_run(path: Path) -> RunFolder:
 
 
 def read_record(path: Path) -> Run:
-    """What a run did, out of its `run.json`.
+    """Record of a run, from its `run.json`.
 
     Raises:
         ProfileError: It is not there, or no such record.
@@ -73,7 +73,7 @@ def read_profile(path: Path) -> dict[str, object] | None:
 
 
 def content_of(path: Path, expected: str) -> bytes:
-    """What a file holds.
+    """Content of a file.
 
     Args:
         expected: What the folder was taken for, in the words of a message.
@@ -99,7 +99,7 @@ def parsed_lines(kind: type[Kind], path: Path, expected: str) -> list[Kind]:
 
 
 def in_words(kind: type[Record]) -> str:
-    """What a record is called in a sentence: `delivery record` for `DeliveryRecord`."""
+    """Name of a record in a sentence: `delivery record` for `DeliveryRecord`."""
     return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower()
 
 

@@ -1,4 +1,4 @@
-"""What a run comes to, worked out from its folder once; result, page, terminal and compare are drawn from it."""
+"""Result of a run, computed once from its folder; result, page, terminal and compare are drawn from it."""
 
 import json
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def analysed(folder: RunFolder) -> RunAnalysis:
 
 
 def worded(said: Said, product: str) -> Said:
-    """The same of another product than Elasticsearch, which these sentences are written for."""
+    """Text with the product's name in place of Elasticsearch, for which the sentences are written."""
     texts = {name: text for name, text in said if isinstance(text, str) and "Elasticsearch" in text}
     return said.model_copy(update={name: text.replace("Elasticsearch", product) for name, text in texts.items()})
 

@@ -25,7 +25,7 @@ def read_delivery(path: Path) -> DeliveryRecord:
 
 
 def gathered(records: Mapping[str, DeliveryRecord], planned: Mapping[str, object] | None = None) -> Delivered:
-    """What all drivers together delivered.
+    """Delivery of all drivers in sum.
 
     Args:
         records: By the names of their files, at least one.

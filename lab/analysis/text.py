@@ -100,7 +100,7 @@ def figure(value: float | None, unit: str) -> str:
 
 
 def clock_text(clock: "ClockOffset") -> str:
-    """How one clock stands to another, which follows: `300 ± 2.1 ms ahead of`, `within 2.1 ms of`."""
+    """Relation of a clock to the one named next: `300 ± 2.1 ms ahead of`, `within 2.1 ms of`."""
     if abs(clock.ahead_ms) <= clock.bound_ms:
         return f"within {figure(clock.most_ms, 'ms')} of"
     side = "ahead of" if clock.ahead_ms > 0 else "behind"
@@ -111,7 +111,7 @@ SPARKS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float], cells: int = 16) -> str:
-    """How values go, from nothing to their highest: `▁▄▇█▇▃`; several of them share a cell where there are more."""
+    """Sparkline of values, from zero to their highest: `▁▄▇█▇▃`; several values share a cell where there are more."""
     most = max(values, default=0.0)
     if most <= 0:
         return ""

@@ -10,11 +10,7 @@ import pytest
 from lab.stack.places import ROOT
 
 CLEAN_ROOMS = (
-    "lab/analysis/page",
-    "lab/analysis/sizing",
-    "lab/analysis/statistics",
-    "lab/analysis/suite",
-    "lab/analysis/tune",
+    "lab/analysis",
     "lab/mapping",
     "lab/page",
     "lab/records",

@@ -1,4 +1,4 @@
-"""What clocks that differ do to end-to-end latency, which begins by a driver's clock and ends by the worker's."""
+"""Clock offsets in end-to-end latency, which begins by a driver's clock and ends by the worker's."""
 
 import math
 
@@ -15,7 +15,7 @@ MOST_NAMED = 3
 
 
 def clocks_error_ms(run: Run) -> float | None:
-    """How far each end-to-end latency may be off for the clocks; 0 where one machine sent all; `None` if unknown.
+    """Bound on the error of each end-to-end latency by the clocks; 0 where one machine sent all; `None` if unknown.
 
     A driver whose clock is 300 ms ahead sends 300 ms before the schedule of the others, with the due times of the
     schedule. So each of its latencies is told 300 ms too short, and one below that, which would end before it began, is
@@ -27,7 +27,7 @@ def clocks_error_ms(run: Run) -> float | None:
 
 
 def is_compared(driver: Driver) -> bool:
-    """Whether its clock was compared with the one that ends its latencies."""
+    """Check that a driver's clock was compared with the clock that ends its latencies."""
     return driver.clock is not None and driver.clock_of == "worker"
 
 
@@ -62,12 +62,12 @@ def _percentiles_ms(run: Run) -> dict[str, float]:
 
 
 def end_to_end_curve_ms(run: Run) -> list[tuple[float, float]]:
-    """The same as a curve: one record in n took longer than so many ms."""
+    """Curve of latencies: one record in n took longer than so many ms."""
     return [(n, ms) for n, ms in curve_of(end_to_end(run), LEAST_BEYOND) if outlasts_clocks(run, ms)]
 
 
 def outlasts_clocks(run: Run, latency_ms: float) -> bool:
-    """Whether an end-to-end latency is long enough for the clocks of the run."""
+    """Check that an end-to-end latency is long enough for the clocks of the run."""
     error_ms = clocks_error_ms(run)
     return error_ms is not None and error_ms <= MOST_OF_LATENCY * latency_ms
 
@@ -92,7 +92,7 @@ def clock_skew(run: Run) -> RunWarning | None:
 
 
 def possible_ms(driver: Driver) -> float:
-    """How far its clock may be off; without end where nobody knows."""
+    """Bound on the offset of a driver's clock; infinite where it is not known."""
     return driver.clock.most_ms if driver.clock and is_compared(driver) else math.inf
 
 

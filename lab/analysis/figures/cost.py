@@ -1,4 +1,4 @@
-"""What the servers have used: CPU, memory, disk."""
+"""Costs of the servers: CPU, memory, disk."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from lab.records.samples import NodeCounters, ProcessSample, Sample
 
 
 def servers_are_here(run: Run) -> bool:
-    """Whether the servers shared the machine that the samples tell of; of servers elsewhere no process is known."""
+    """Check that the servers shared the sampled machine; of servers elsewhere no process is known."""
     return any(server.pid is not None for server in run.environment.servers)
 
 
@@ -19,7 +19,7 @@ def process_names(samples: Iterable[Sample]) -> list[str]:
 
 
 def used(samples: Iterable[Sample], name: str, counter: Callable[[ProcessSample], float | None]) -> float | None:
-    """What one server has used from the first sample to the last, piecewise by pid.
+    """Use of one server from the first sample to the last, piecewise by pid.
 
     A server that was started again begins at zero, so that all its new process has used counts; what the old one used
     after the last look at it is not known. `None` when there is nothing to take a difference of.
@@ -57,7 +57,7 @@ def cpu_cores_mean(window: Sequence[Sample], name: str) -> float | None:
 
 
 def used_per_s(window: Sequence[Sample], name: str, counter: Callable[[ProcessSample], float | None]) -> float | None:
-    """What one server has used per second from the first sample of the window that knows it to the last."""
+    """Use of one server per second, from the first sample of the window that knows it to the last."""
     spent = used(window, name, counter)
     instants_s = [
         sample.at_s for sample in window if (process := sample.processes.get(name)) and counter(process) is not None
@@ -104,7 +104,7 @@ def restarted(samples: Sequence[Sample]) -> list[str]:
 
 
 def by_node(samples: Iterable[Sample]) -> dict[str, list[NodeCounters]]:
-    """What each Elasticsearch node said, by its name in alphabetical order, oldest first."""
+    """Statistics of each Elasticsearch node, by its name in alphabetical order, oldest first."""
     readings = defaultdict(list)
     for sample in samples:
         for name, counters in (sample.elasticsearch.nodes if sample.elasticsearch else {}).items():

@@ -1,4 +1,4 @@
-"""What each metric is called, its unit, and what it means in one line.
+"""Definitions of the metrics: name, unit, label, and meaning in one line.
 
 To add a metric: define it here, yield it from a function of `metrics.py` or `queries.py`, list it in `scopes.py` unless
 it is of the run, and add its line to `docs/metrics.md`. A test compares them; result.json, reports, `compare` and
@@ -315,7 +315,7 @@ _OF_QUERIES = (
 
 
 def is_of_queries(name: str) -> bool:
-    """Whether a metric tells of queries, and so depends on which were sent and how."""
+    """Check that a metric is one of queries, and so depends on the queries sent."""
     return name.startswith(_OF_QUERIES)
 
 

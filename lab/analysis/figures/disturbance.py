@@ -1,4 +1,4 @@
-"""What was taken from a run while it was measured, and whether that was more than a run may lose."""
+"""Disturbance of a run: cores' time lost in the measured window, and the bound on it."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -18,7 +18,7 @@ MOST_OTHER_CPU_PERCENT = 10.0
 
 
 def disturbance(result: Result) -> str | None:
-    """That a run's measured window lost more than it may to other machines or programs; `None` if not, or not known.
+    """Clause on time that other machines or programs took from the measured window; `None` if within bounds or unknown.
 
     The rule looks at nothing that the run is to find out, so whoever repeats such a run does not choose among results.
     Even so a variant that leaves cores idle loses less to a hypervisor, and is rarer among those that are repeated.
@@ -30,7 +30,7 @@ def disturbance(result: Result) -> str | None:
 
 
 def losses(steal_percent: float | None, other_cpu_percent: float | None) -> str | None:
-    """What of the usable cores' time was lost, if it is more than may be, in one sentence without its full stop."""
+    """Clause on shares of the usable cores' time above their bounds; `None` if none is."""
     lost = []
     if steal_percent is not None and steal_percent > MOST_STEAL_PERCENT:
         lost.append(f"the hypervisor took {number(steal_percent)} %")
@@ -54,7 +54,7 @@ def other_cpu_percent(window: Sequence[Sample]) -> float | None:
 
 
 def probe_slowdown(run: Sequence[Sample], window: Sequence[Sample]) -> float | None:
-    """How many times as long as at best a fixed piece of work took: median wall time of the window ÷ least CPU time.
+    """Slowdown of a fixed piece of work: median wall time of the window ÷ least CPU time.
 
     At 1 each probe had a core at once, and a fast one. What makes it more: waiting for a core, be it for the run's own
     servers, for other programs or for the hypervisor; and cores that are slower than the run has seen them, by clock

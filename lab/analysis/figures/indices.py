@@ -95,7 +95,7 @@ def totals_of(sample: Sample) -> Mapping[str, int]:
 
 
 def indexing_fairness(samples: Sequence[Sample]) -> float | None:
-    """How evenly several indices shared the indexing, by Jain's index, up to the instant at which the first was full.
+    """Fairness of the indexing among several indices, by Jain's index, until the first one was full.
 
     1: all alike; 1/n: one of n had it all. `None` where no sample falls into that time.
 

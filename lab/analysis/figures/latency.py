@@ -59,7 +59,7 @@ def percentiles_ms(encoded: str | None) -> dict[str, float]:
 
 
 def percentiles_of(histogram: HdrHistogram | None) -> dict[str, float]:
-    """The same of one that is decoded already."""
+    """Percentiles of a decoded histogram."""
     if histogram is None:
         return {}
     values_us = histogram.get_percentile_to_value_dict(list(PERCENTILES.values()))
@@ -67,7 +67,7 @@ def percentiles_of(histogram: HdrHistogram | None) -> dict[str, float]:
 
 
 def is_known(percentile: str, recorded: int, beyond: int = 1) -> bool:
-    """Whether so many values have this percentile: p99 of fewer than 100 is only their maximum by another name.
+    """Check that so many values have this percentile: p99 of fewer than 100 is only their maximum.
 
     Args:
         beyond: How many of them have to be larger.
@@ -98,7 +98,7 @@ def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
 
 
 def curve_of(histogram: HdrHistogram | None, beyond: int = 1) -> list[tuple[float, float]]:
-    """The same of one that is decoded already, as far out as there are so many records beyond.
+    """Curve of a decoded histogram, up to the point beyond which there are too few records.
 
     Eight points for each tenfold n: evenly spaced on the logarithmic axis on which the tail can be seen.
     """
@@ -128,7 +128,7 @@ def added(encoded: Iterable[str | None]) -> HdrHistogram | None:
 
 
 def without(whole: HdrHistogram | None, earlier: HdrHistogram | None) -> HdrHistogram | None:
-    """What a histogram has gained since it was read before; `None` when nothing, or when it had begun anew meanwhile.
+    """Growth of a histogram since the reading before; `None` for none, or if it began again meanwhile.
 
     Raises:
         ValueError: They are not of one kind.

@@ -1,4 +1,4 @@
-"""Which stage of the pipeline had no slack left, and what shows it."""
+"""Limit of a run: the stage of the pipeline without slack, with the evidence."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ UNKNOWN_PROCESSES = "unknown processes"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the samples of the measured window say of each stage; `None` where they do not.
+    """Evidence on each stage from the samples of the measured window; `None` where there is none.
 
     Attributes:
         rate_docs_per_s: Indexing rate on primaries.
@@ -68,19 +68,19 @@ class Evidence:
 
     @property
     def lag_is_small(self) -> bool:
-        """Whether the topic held less than two seconds of work, on average."""
+        """Check that the topic held less than two seconds of work, on average."""
         if self.lag_records is None or not self.rate_docs_per_s:
             return False
         return self.lag_records < BACKLOG_S * self.rate_docs_per_s
 
     @property
     def records_waited(self) -> bool:
-        """Whether it held more than that; where the lag is not known, nothing is known to have waited."""
+        """Check that the topic held two seconds of work or more; false where the lag is not known."""
         return bool(self.lag_records) and not self.lag_is_small
 
 
 def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
-    """What the samples of the measured window say of each stage."""
+    """Collect the evidence on each stage from the samples of the measured window."""
     nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
     threads = sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
@@ -147,12 +147,12 @@ def requested_rate_docs_per_s(run: Run) -> float | None:
 
 
 def is_delivered_late(run: Run) -> bool:
-    """Whether the documents came into Kafka more slowly than they were asked for."""
+    """Check that the documents came into Kafka more slowly than the requested rate."""
     return run.delivery is not None and run.delivery.late_documents > LATE * run.documents.produced
 
 
 def keeps_up(requested_docs_per_s: float, rate_docs_per_s: float) -> bool:
-    """Whether an indexing rate is that of the stream."""
+    """Check that an indexing rate keeps up with the stream."""
     return rate_docs_per_s >= KEPT_UP * requested_docs_per_s
 
 
@@ -298,7 +298,7 @@ def _driver_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
 
 
 def _other_cores(run: Run, here: Sequence[Sample], own_cores: float) -> float:
-    """Those of other programs; where they were not measured, whatever the run's processes leave of the busy ones."""
+    """Cores of other programs; where they were not measured, the busy cores without the run's processes."""
     cores, percent = run.environment.cpu_cores, other_cpu_percent(here)
     if percent is not None:
         return percent / 100 * cores

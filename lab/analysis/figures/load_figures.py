@@ -34,18 +34,18 @@ class LoadFigures(NamedTuple):
 
     @property
     def explained_rate(self) -> str:
-        """The same; a rough rate is `≈ 4,420/s (documents ÷ drain time)`."""
+        """Text of the figure; a rough rate is `≈ 4,420/s (documents ÷ drain time)`."""
         return f"{self.rate_text}{' (documents ÷ drain time)' if self.is_rough else ''}"
 
 
 def measured_window(run: Run, cut: Windows) -> Window | None:
-    """That of a load; `None` where it is too short, or void: counters began again, and nobody counted through it."""
+    """Measured window of a load; `None` if it is too short, or void because counters began again."""
     is_counted = run.verification.expect == "consumed" or indexing_rate_docs_per_s(cut.window, "primaries") is not None
     return cut.measured if is_counted else None
 
 
 def is_measured(result: Result, name: str) -> bool:
-    """Whether there was a measured window for a figure that needs one."""
+    """Check that a figure has the measured window that it needs."""
     return result.measured_window is not None or name not in OF_A_WINDOW
 
 
@@ -57,7 +57,7 @@ def why_no_window(result: Result) -> str:
 
 
 def load_figures(result: Result) -> LoadFigures:
-    """Those of a run; of a load without a measured window, documents by the whole time that they took.
+    """Figures of a run; without a measured window, documents ÷ the whole time that they took.
 
     A rough rate counts what the measured one does: an update is indexed as often as it was sent.
 
@@ -71,7 +71,7 @@ def load_figures(result: Result) -> LoadFigures:
 
 
 def recorded_load_figures(result: Mapping[str, Any]) -> LoadFigures:
-    """The same, out of a `result.json` that is not checked: a history reads thousands of them.
+    """Figures from a `result.json` that is not validated, since a history reads thousands of them.
 
     Raises:
         KeyError: It is none, or of another version.

@@ -1,4 +1,4 @@
-"""All figures of a run, each under a name of `definitions`."""
+"""Figures of a run, each under a name of `definitions`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -135,7 +135,7 @@ def indexing(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
 
 
 def through_kafka(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
-    """How the documents came into Kafka and through it; nothing for a load that knows no Kafka."""
+    """Figures of documents on their way into Kafka and through it; none for a load without Kafka."""
     if run.delivery is None:
         return
     # Of a topic that an earlier run has filled, they are figures of that run.
@@ -171,14 +171,14 @@ def bulks(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
 
 
 def costs(run: Run, cut: Windows) -> Iterator[Metric]:
-    """What each process used; producers count themselves, since they may live for less than a sampling interval."""
+    """Costs of each process; producers count their own, since they may live for less than a sampling interval."""
     for name, spent_s in cpu_s_by_stage(run, cut, _servers(cut)).items():
         yield metric("cpu_s_per_million_docs", cpu_s_per_million_docs(spent_s, run.documents.loaded), name)
     yield from machine_and_processes(run, cut)
 
 
 def machine_and_processes(run: Run, cut: Windows) -> Iterator[Metric]:
-    """What the machine and each process used, whatever for."""
+    """Costs of the machine and of each process, whatever they worked for."""
     servers = _servers(cut)
     for name in servers:
         yield metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name)
@@ -230,7 +230,7 @@ def nodes(samples: Sequence[Sample]) -> Iterator[Metric]:
 
 
 def index_activity(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
-    """What the index has done over the run, beside indexing; a run makes its index, whose counters begin at zero.
+    """Merges and refreshes of the index over the run, whose counters begin at zero with the index.
 
     `None` where they began again: what was counted before is lost in part.
     """
@@ -244,7 +244,7 @@ def index_activity(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
 
 
 def index_size(run: Run, samples: Sequence[Sample], scope: str) -> Iterator[Metric]:
-    """What the index has come to."""
+    """Segments and size on disk of the index at the end."""
     segments = [counters.segments_count for sample in samples if (counters := shards(sample, scope))]
     yield metric("segments_count", segments[-1] if segments else None, scope)
     # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.

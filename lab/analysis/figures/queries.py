@@ -115,7 +115,7 @@ def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
 
 
 def times(load: QueryLoadResult, questions: Sequence[QueryTimes], scope: str) -> Iterator[Metric]:
-    """How many of these questions were asked, and how long the answers took; several together have one histogram."""
+    """Rate, errors and times of these questions; several questions share one histogram."""
     answers, lasted_s = sum(question.answers for question in questions), measured_s(load)
     yield metric("query_rate_per_s", answers / lasted_s if lasted_s > 0 else None, scope)
     yield metric("query_requests", sum(question.requests for question in questions), scope)
@@ -139,7 +139,7 @@ def of_histogram(stem: str, histogram: HdrHistogram | None, scope: str) -> Itera
 
 
 def correctness(question: QueryTimes) -> Iterator[Metric]:
-    """How much of what was compared is right; without a comparison none is known to be wrong, or right."""
+    """Figures on right and wrong answers; without a comparison none is known to be right or wrong."""
     yield metric("query_hits_mean", question.hits_mean, question.name)
     yield metric("answers", question.checked, question.name)
     yield metric("answers_wrong", question.wrong if question.checked else None, question.name)
@@ -210,7 +210,7 @@ def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | No
 
 
 def server_costs(window: Sequence[Sample], answers_per_s: float | None) -> Iterator[Metric]:
-    """What the queries cost each node and, as `elasticsearch`, all of them together.
+    """Cost of the queries for each node and, as `elasticsearch`, for all nodes.
 
     Args:
         answers_per_s: Answers read per second between the first and the last sample; `None` where something else costs
@@ -237,7 +237,7 @@ def whole(parts: Iterable[float | None]) -> float | None:
 
 
 def caches(window: Sequence[Sample]) -> Iterator[Metric]:
-    """What Elasticsearch's own caches of results answered, on all copies of all shards."""
+    """Hits of Elasticsearch's own caches of results, on all copies of all shards."""
     for cache in CACHES:
         hits = shard_growth(window, "total", f"{cache}_hits")
         misses = shard_growth(window, "total", f"{cache}_misses")

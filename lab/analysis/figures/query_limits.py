@@ -1,4 +1,4 @@
-"""What limited queries alone: which stage had no slack left, and what shows it."""
+"""Limit of queries alone: the stage without slack, with the evidence."""
 
 from collections.abc import Sequence
 
@@ -62,18 +62,18 @@ def late_share(load: QueryLoadResult) -> float:
 
 
 def is_sender_limited(load: QueryLoadResult) -> bool:
-    """Whether the sending process had no slack."""
+    """Check that the sending process had no slack."""
     return sender_share(load) > BUSY_SENDER or (load.late_starts >= LEAST_LATE and late_share(load) > LATE)
 
 
 def keeps_rate(load: QueryLoadResult) -> bool:
-    """Whether an open loop was answered as fast as it asked; a ramp ends where it is not."""
+    """Check that an open loop was answered as fast as it asked; a ramp ends where it is not."""
     answers = answers_per_s(load)
     return load.rate_per_s is None or bool(load.steps) or answers is None or answers >= KEPT_UP * load.rate_per_s
 
 
 def sender_text(load: QueryLoadResult) -> str:
-    """What the sending process was busy with."""
+    """Sentence on the work of the sending process."""
     requests = sum(question.requests for question in load.questions)
     how_many = f"{count(load.late_starts)} of {count(requests)} queries"
     late = f" and sent {how_many} more than 10 ms late although a client was free" if load.late_starts else ""

@@ -1,4 +1,4 @@
-"""What a reader must know before believing the figures of a query load."""
+"""Warnings of a query load, to read before its figures."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DISAGREE = 0.05
 
 
 def query_warnings(load: QueryLoadResult, limit: Limit | None) -> Iterator[RunWarning | None]:
-    """Those that the query load's own record gives, whatever else the run did.
+    """Warnings from the record of the query load alone.
 
     Args:
         limit: What limited queries alone; `None` where documents streamed meanwhile.

@@ -33,12 +33,12 @@ def growth(values: Iterable[int | None]) -> int | None:
 
 
 def growth_from_zero(values: Iterable[int | None]) -> int | None:
-    """The same for a counter that stood at zero when the run began; `None` when no value is known."""
+    """Growth of a counter that stood at zero when the run began; `None` when no value is known."""
     return growth([0, *values])
 
 
 def has_fallen(values: Iterable[int | None]) -> bool:
-    """Whether a counter has been started again."""
+    """Check that a counter has begun again."""
     known = [value for value in values if value is not None]
     return any(after < before for before, after in pairwise(known))
 
@@ -96,7 +96,7 @@ def query_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[in
 
 
 def goes_on(before: Sample, after: Sample, scope: str = "primaries") -> bool:
-    """Whether the index counters of two samples are sums over the same shards, none of which began again between them.
+    """Check that the index counters of two samples are sums over the same shards, none of which began again.
 
     Elasticsearch counts in each copy of a shard for as long as it is on its node (`IndexShard`'s
     `InternalIndexingStats`), and `primaries` sums over those that are primaries now (`IndexStats.getPrimaries`): one
@@ -121,19 +121,19 @@ def goes_on(before: Sample, after: Sample, scope: str = "primaries") -> bool:
 
 
 def has_moved(held: Mapping[str, Sequence[str]], present: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a copy of a shard is no longer on its node; not where only one of two samples knows the nodes."""
+    """Check that a copy of a shard has left its node; false where only one of two samples knows the nodes."""
     return bool(present) and any(not set(nodes) <= set(present.get(shard, ())) for shard, nodes in held.items())
 
 
 def have_primaries_moved(samples: Iterable[Sample]) -> bool:
-    """Whether a primary shard was not on one node all the time, as far as it is known where they were."""
+    """Check that a primary shard changed its node, as far as nodes are known."""
     known = [sample.elasticsearch.shard_copies for sample in answered(samples) if sample.elasticsearch]
     places = [{shard: nodes[:1] for shard, nodes in copies.items()} for copies in known]
     return any(has_moved(held, present) for held, present in pairwise(places))
 
 
 def go_on(samples: Iterable[Sample], scope: str = "primaries") -> bool:
-    """Whether the index counters go on from the first of these samples to the last."""
+    """Check that the index counters continue from the first of these samples to the last."""
     return all(goes_on(before, after, scope) for before, after in pairwise(answered(samples)))
 
 

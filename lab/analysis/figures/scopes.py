@@ -1,4 +1,4 @@
-"""What the values of each metric are of: its scopes, and which of them is meant where none is stated.
+"""Scopes of each metric, and the default scope where none is stated.
 
 A metric that is not listed here is of the run as a whole.
 """
@@ -90,7 +90,7 @@ def _is_of(name: str, stem: str) -> bool:
 
 
 def is_scope_of(name: str, scope: str) -> bool:
-    """Whether a metric may have a value of that scope."""
+    """Check that a metric may have a value of that scope."""
     return any(re.fullmatch(kind.pattern, scope) for kind in kinds_of(name))
 
 

@@ -1,4 +1,4 @@
-"""What caches, disk and search threads do from each sample to the next."""
+"""Series of caches, disk and search threads, from each sample to the next."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""What a reader must know before believing the figures of a run."""
+"""Warnings of a run, to read before its figures."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
 
 
 def shortfall(result: Result) -> str | None:
-    """That a stream did not keep up, in the words that come before every other; `None` if it did."""
+    """First words on a stream that did not keep up; `None` if it did."""
     own = (warning for warning in result.warnings if warning.kind is WarningKind.DID_NOT_KEEP_UP)
     return next((warning.seen.partition(":")[0] for warning in own), None)
 
@@ -154,7 +154,7 @@ def server_restarted(cut: Windows) -> RunWarning | None:
 
 
 def _counted_anew(cut: Windows) -> str:
-    """What becomes of the indexing rate if counters of the index began again in the measured window."""
+    """Clause on the indexing rate if counters of the index began again in the measured window."""
     if go_on(cut.window) or not growth(index_totals(cut.window)):
         return ""
     if indexing_rate_docs_per_s(cut.window, "primaries") is None:
@@ -285,7 +285,7 @@ def late_producer(run: Run) -> RunWarning | None:
 
 
 def is_bounded_on_purpose(sample: Sample, server: str) -> bool:
-    """Whether a server has a control group of its own that limits its memory, as only a profile asks for."""
+    """Check that a server has a control group that limits its memory, as only a profile asks for."""
     group = sample.control_groups.get(server)
     return group is not None and group.memory_limit_bytes is not None
 

@@ -186,7 +186,7 @@ class SteadyState:
 
 
 def steady_state(values: Sequence[float]) -> SteadyState | None:
-    """Where the warm-up of a series ends, by MSER-5; `None` when the series is too short to tell.
+    """End of the warm-up of a series, by MSER-5; `None` if the series is too short.
 
     What is cut is what makes the mean of the rest least uncertain: the cut d that minimises the variance of the rest
     divided by its number, over means of 5 values each (over single values where there are fewer than 50 of them, which

@@ -66,7 +66,7 @@ def unlike_clusters(first: Mapping[Key, Line], second: Mapping[Key, Line], *, of
 
 
 def _repeats(key: Key, first: Mapping[Key, Line], second: Mapping[Key, Line]) -> bool:
-    """Whether a latency is the service time again on both sides, as it is without a target rate."""
+    """Check that a latency repeats the service time on both sides, as it does without a target rate."""
     metric, task = key
     other = (metric.replace(LATENCY, SERVICE_TIME), task)
     return metric.endswith(LATENCY) and all(

@@ -97,7 +97,7 @@ def _rows(field: Field, value: float, *, has_one_shard: bool) -> Iterator[Line]:
 
 
 def _of_load(analysis: RunAnalysis) -> Iterator[Line]:
-    """What bulk requests did; nothing for a run that only asks."""
+    """Lines of bulk requests; none for a run that only asks."""
     run = analysis.folder.run
     if run.load == "query":
         return

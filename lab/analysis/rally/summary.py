@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What `race.json` calls a row about the whole cluster, which it has in other units.
+    """Name in `race.json` of a row about the whole cluster, which it has in other units.
 
     Attributes:
         divisor: Of its value, for the unit of the report.

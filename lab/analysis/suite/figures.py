@@ -73,7 +73,7 @@ def figures(suite: SuiteRecords) -> tuple[VariantMetric, ...]:
 
 
 def rise(suite: SuiteRecords) -> float | None:
-    """By what the rates of drains still rose after their warm-up, as a ratio; `None` where it is not shown that they did.
+    """Ratio by which the rates of drains still rose after their warm-up; `None` where no rise is shown.
 
     Shown at 95 %, over all runs that count: one run's own rate tumbles by more.
     """
