@@ -21,7 +21,7 @@ class PipeProofConsole(Console):
     """A console whose command goes on, and ends as it would, when whoever read its output has gone, such as `head`."""
 
     def render_str(self, text: str, **style: Any) -> Text:
-        """What is printed of every text."""
+        """Text as printed: commands are named as they are called here."""
         return super().render_str(as_called(text), **style)
 
     def on_broken_pipe(self) -> None:

@@ -1,4 +1,4 @@
-"""What a command shows while it works."""
+"""Display of a command while it works."""
 
 import contextlib
 import os
@@ -50,7 +50,7 @@ class StepLine(ProgressColumn):
         return line
 
     def _pieces(self, task: Task) -> Iterator[str]:
-        """What there is to say, the most important first."""
+        """Pieces of the line, the most important first."""
         detail = task.fields.get("detail", "")
         if task.total:
             yield f"{task.percentage:.0f} %"
@@ -96,7 +96,7 @@ class LiveLines(Progress):
 
 
 def _has_terminal() -> bool:
-    """Whether the terminal is ours; in the background it is another program's, and to change it would stop us."""
+    """Check that the terminal is ours; a background process that changes it would be stopped."""
     try:
         return os.tcgetpgrp(0) == os.getpgrp()
     except OSError:
@@ -104,14 +104,14 @@ def _has_terminal() -> bool:
 
 
 def print_warnings(warnings: Iterable[RunWarning]) -> None:
-    """What to know before the figures are believed."""
+    """Show the warnings, to read before the figures."""
     for warning in warnings:
         text = f"{escape(warning.seen)}. [dim]What to do:[/dim] {escape(warning.remedy)}."
         console.print(f"[yellow]! {warning.kind.heading}:[/yellow] {text}", soft_wrap=not console.is_terminal)
 
 
 def print_report(report: Path, *, open_it: bool = False) -> None:
-    """Where the report is, as it can be typed from here; opened in the browser, if somebody wants that."""
+    """Show the report's path from here; open the report in the browser if that is wanted."""
     here = Path.cwd()
     shown = report.resolve().relative_to(here) if report.resolve().is_relative_to(here) else report
     console.print(f"report: {shown}", soft_wrap=True, markup=False)
@@ -131,7 +131,7 @@ class StackDisplay:
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[StackProgress]:
-        """What to hand to the stack while it works."""
+        """Progress object for the stack while it works."""
         try:
             yield StackProgress(fetching=self.fetching, step=self.step)
         finally:

@@ -1,4 +1,4 @@
-"""Where the servers of a run are, and how to authenticate."""
+"""Endpoints: the addresses of a run's servers, and the credentials for them."""
 
 import base64
 import re
@@ -19,7 +19,7 @@ no pages below such a scheme."""
 
 @dataclass(frozen=True)
 class HttpAccess:
-    """How to authenticate at an HTTP service.
+    """Credentials for an HTTP service.
 
     Attributes:
         authorization: The header of that name, a secret; `None` where none is required.
@@ -93,7 +93,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where the servers of a target are found, wherever they run.
+    """Endpoints of a target's servers, wherever they run.
 
     Attributes:
         kafka_bootstrap: `host:port` of at least one broker, comma-separated.
@@ -126,7 +126,7 @@ SECRET = re.compile(
 
 
 def is_secret(setting: str) -> bool:
-    """Whether the value of a setting of Kafka, Kafka Connect or a connector must not be written down."""
+    """Check that a setting of Kafka, Kafka Connect or a connector holds a secret, which no record may contain."""
     return SECRET.search(re.sub(r"(?<=[a-z])(?=[A-Z])", ".", setting).lower()) is not None
 
 

@@ -44,7 +44,7 @@ class WritingError(SluiceError):
 
 
 class VerificationError(SluiceError):
-    """What is stored, or answered, is not what was produced: the run is void, whatever its speed."""
+    """Error of a run whose index or answers differ from the documents produced: it is void, whatever its speed."""
 
     exit_status: ClassVar[int] = 4
 
@@ -76,7 +76,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether somebody pressed Ctrl-C. Inside Kafka's client, which is C, it becomes the cause of a SystemError."""
+    """Check for Ctrl-C. Inside Kafka's client, which is C, it becomes the cause of a SystemError."""
     return isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
     )

@@ -1,4 +1,4 @@
-"""Which process is meant: its number, and what tells it from a later one that has got the same number.
+"""Identity of a process: its number, and marks that tell it from a later process with the same number.
 
 The start ticks (field 22 of `/proc/PID/stat`, since boot) and the boot id stay the same when the clock is set. The time
 of day that a process started at does not: it is computed from the boot time, which the kernel moves with the clock
@@ -54,11 +54,11 @@ class ProcessIdentity:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it is still there."""
+        """Check that the process is alive."""
         return self.process() is not None
 
     def _is_that_of(self, pid: int) -> bool:
-        """Whether the process that has the number now is this one."""
+        """Check that the process that has the number now is this one."""
         if self.started_s is not None:
             return abs(psutil.Process(pid).create_time() - self.started_s) < SAME_WITHIN_S
         return self.start_ticks is not None and self == identity_of(pid)
@@ -108,7 +108,7 @@ def marked(variable: str) -> Iterator[tuple[psutil.Process, str]]:
 
 
 def is_numbered_like_us(pid: int) -> bool:
-    """Whether the process is in our PID namespace: root sees those of containers too."""
+    """Check that the process is in our PID namespace: root sees processes of containers too."""
     with contextlib.suppress(FileNotFoundError):
         return (PROC / str(pid) / "ns/pid").readlink() == (PROC / "self/ns/pid").readlink()
     return not PROC.is_dir()

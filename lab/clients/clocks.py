@@ -1,4 +1,4 @@
-"""How far clocks of other hosts are from ours, by asking them what time it is and looking at ours before and after."""
+"""Offsets of other hosts' clocks, from their time and from our clock before and after each question."""
 
 import math
 import time
@@ -29,7 +29,7 @@ Sleep = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Reading:
-    """What another clock said, and ours before it was asked and after it had answered; seconds since the Unix epoch.
+    """Reading of another clock, with ours before the question and after the answer; seconds since the Unix epoch.
 
     Attributes:
         resolution_s: The other clock cuts off what is less than that.
@@ -42,7 +42,7 @@ class Reading:
 
 
 def offset(readings: Iterable[Reading]) -> ClockOffset | None:
-    """How far our clock is ahead of the other; `None` without readings, or where they contradict each other.
+    """Offset of our clock to the other; `None` without readings, or where they contradict each other.
 
     The other clock was read at some instant between our two looks, and stood then at `theirs` or up to a resolution
     beyond. So ours is ahead by more than `before` - `theirs` - resolution and by no more than `after` - `theirs`. What
@@ -67,7 +67,7 @@ def offset(readings: Iterable[Reading]) -> ClockOffset | None:
 
 
 def ahead_of_broker(topic: str, settings: Mapping[str, str], now_s: Clock = time.time) -> ClockOffset | None:
-    """How far our clock is ahead of that of the broker which leads partition 0 of a topic with log append time.
+    """Offset of our clock to that of the broker which leads partition 0 of a topic with log append time.
 
     Each of some empty records is acknowledged with the time at which the broker appended it.
 
@@ -125,7 +125,7 @@ def _broker_reading(producer: Producer, topic: str, now_s: Clock) -> Reading:
 def ahead_of_agent(
     url: str, access: HttpAccess, now_s: Clock = time.time, sleep: Sleep = time.sleep
 ) -> ClockOffset | None:
-    """How far our clock is ahead of that of a Connect worker, whose metrics agent (Jolokia) tells whole seconds.
+    """Offset of our clock to that of a Connect worker, whose metrics agent (Jolokia) gives whole seconds.
 
     Some answers of a second show roughly when the agent's seconds begin, those around the next beginning exactly. So
     few are needed that the worker does not notice.

@@ -114,7 +114,7 @@ class ConnectWorker:
             raise StackError(f"connector {name}: cannot be removed: {self._words(response)}")
 
     def running_tasks(self, name: str) -> int:
-        """How many of the connector's tasks run.
+        """Number of the connector's tasks that run.
 
         Raises:
             StackError: The connector or one of its tasks has failed; with the cause.
@@ -126,7 +126,7 @@ class ConnectWorker:
         return sum(part["state"] == "RUNNING" for part in list(parts.values())[1:])
 
     def has_failed(self, name: str) -> bool:
-        """Whether the connector or one of its tasks has failed.
+        """Check that the connector or one of its tasks has failed.
 
         Raises:
             StackError: The worker does not answer, or with an error.
@@ -175,7 +175,7 @@ class ConnectWorker:
 
 
 def is_busy(status: int) -> bool:
-    """Whether the worker cannot answer yet: 409 while it rebalances, 5xx while it starts or has lost its broker."""
+    """Check that the worker cannot answer yet: 409 while it rebalances, 5xx while it starts or has lost its broker."""
     return status == httpx.codes.CONFLICT or httpx.codes.is_server_error(status)
 
 

@@ -1,4 +1,4 @@
-"""What a run asks of Elasticsearch.
+"""Client of Elasticsearch, as far as a run needs one.
 
 Plain requests and no versioned client: one client library's release line talks to two major versions at best, and
 a run must work on 7.17 to 9.x alike.
@@ -92,7 +92,7 @@ class ElasticsearchClient:
         return str(answer["cluster_uuid"])
 
     def has_analyzer(self, name: str) -> bool:
-        """Whether the cluster has a built-in analyzer of that name."""
+        """Check that the cluster has a built-in analyzer of that name."""
         status, _ = self.request("POST", "/_analyze", {"analyzer": name, "text": "책"}, accept=(400, 404))
         return status == httpx.codes.OK
 
@@ -195,7 +195,7 @@ class ElasticsearchClient:
         return str(answer["status"]), int(answer["unassigned_shards"])
 
     def deciders_against(self, index: str) -> set[str]:
-        """What keeps the first primary shard of an index from every node, such as `disk_threshold`.
+        """Decider that keeps the first primary shard of an index from every node, such as `disk_threshold`.
 
         Empty if nothing does, and where the user may not ask.
         """
@@ -232,9 +232,9 @@ class ElasticsearchClient:
         return {scope: int(stats["store"]["size_in_bytes"]) for scope, stats in answer["_all"].items()}
 
     def marks(self, pattern: str) -> dict[str, Mapping[str, Any]]:
-        """What runs have written down in the mappings of the indices of a pattern, open or closed, by index.
+        """Notes of runs in the mappings (`_meta`) of the indices of a pattern, open or closed, by index.
 
-        Those that no run made are left out.
+        Indices that no run made are left out.
         """
         path = f"/{pattern}?expand_wildcards=open,closed&filter_path=*.mappings._meta.sluice"
         _, answer = self.request("GET", path)
@@ -422,7 +422,7 @@ def seconds(text: str) -> float:
 
 
 def stored_fields_codec(attributes: Mapping[str, str]) -> str:
-    """How a segment keeps its stored fields, from the attributes that Lucene gives it; `unknown` where none says."""
+    """Mode of a segment's stored fields, from Lucene's attributes; `unknown` where none has it."""
     return next((f"{name}: {mode}" for name, mode in attributes.items() if "StoredFields" in name), "unknown")
 
 

@@ -1,4 +1,4 @@
-"""What a run asks of Kafka: topics, their ends, and the records that were refused."""
+"""Client of Kafka, as far as a run needs one: topics, end offsets, and the records that were refused."""
 
 import time
 from collections import deque
@@ -112,7 +112,7 @@ class KafkaTopics:
             return {partition: end for partition, (_, end) in self._watermarks(consumer, topic).items()}
 
     def records_held(self, topic: str) -> int:
-        """How many records the topic holds: those that retention has removed are not among them."""
+        """Number of records that the topic holds, without the ones that retention has removed."""
         with self._consumer() as consumer:
             return sum(end - begin for begin, end in self._watermarks(consumer, topic).values())
 

@@ -70,7 +70,7 @@ class Target:
 
     @property
     def access(self) -> Access:
-        """How to authenticate."""
+        """Credentials for the servers."""
         return self.endpoints.access
 
 

@@ -54,7 +54,7 @@ metrics:
 
 
 def name_from(path: str) -> str:
-    """What a profile for this file is called: `used-books` for `Used_Books.ndjson.gz`."""
+    """Name of a profile for this file: `used-books` for `Used_Books.ndjson.gz`."""
     stem = ENDINGS.sub("", Path(path).name).lower()
     return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40].strip("-")
 
