@@ -76,5 +76,5 @@ def causes_in(trace: str) -> list[str]:
 
 
 def innermost(causes: Sequence[str]) -> str:
-    """What a failure came from."""
+    """Root cause of a failure."""
     return causes[-1].removeprefix("Caused by: ") if causes else "no cause given"

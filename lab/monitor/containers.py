@@ -36,7 +36,7 @@ class ContainerReader:
         self._pool = ThreadPoolExecutor(max(1, len(self._readers)), thread_name_prefix="container")
 
     def read(self) -> tuple[dict[str, ProcessSample], dict[str, ControlGroupSample], dict[str, str]]:
-        """What the containers have used since they were started, by server name.
+        """Use of the containers since they started, by server name.
 
         Returns:
             What all processes of each have used, the groups of those that are seen from here, and why some could not
@@ -69,7 +69,7 @@ class OneContainer:
         self._process: tuple[int, str] | None = None
 
     def read(self) -> tuple[ProcessSample, ControlGroupSample | None]:
-        """What it has used since it was started, and its control group if that is seen from here.
+        """Use of the container since it started, and its control group if that is seen from here.
 
         Raises:
             LookupError: It does not run, or its figures are not given.
@@ -107,7 +107,7 @@ def engine_client(engine: str, timeout_s: float) -> httpx.Client:
 
 
 def container_sample(pid: int, stats: Mapping[str, Any]) -> ProcessSample:
-    """What all processes of a container have used, out of the engine's statistics.
+    """Use of all processes of a container, from the engine's statistics.
 
     Raises:
         LookupError: Its memory is not told.

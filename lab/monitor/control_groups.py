@@ -39,7 +39,7 @@ class ControlGroup:
     is_unified: bool
 
     def read(self) -> ProcessSample:
-        """What all its processes have used since it was made.
+        """Use of all processes of the group since it was made.
 
         Raises:
             OSError: It is gone.
@@ -99,7 +99,7 @@ class ControlGroup:
         return None if quota in {"max", "-1"} else int(quota) / int(period)
 
     def can_have_quota(self) -> bool:
-        """Whether it has one, or could be given one; the root of all groups could not."""
+        """Check that the group has a CPU quota or could get one; the root of all groups could not."""
         return Path(self._file("cpu", "cpu.max" if self.is_unified else "cpu.cfs_quota_us")).is_file()
 
     def _disk_bytes(self) -> tuple[int | None, int | None]:
@@ -108,7 +108,7 @@ class ControlGroup:
         return read, written
 
     def _disk_count(self, file: str, operation: str) -> int | None:
-        """What the kernel has counted of an operation, over all disks; `None` where it does not count.
+        """Count of an operation by the kernel, over all disks; `None` where it does not count.
 
         Args:
             file: Its name in version 1, which has one for bytes and one for operations.
@@ -147,7 +147,7 @@ def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PR
 
 
 def limiting_group(*, groups: Path = GROUPS, processes: Path = PROCESSES) -> ControlGroup | None:
-    """Of the groups that this process is in, the one with the smallest CPU quota; `None` where none has any."""
+    """Group with the smallest CPU quota among this process's groups; `None` where none has any."""
     limited = [(cores, group) for group in _groups_with_quota(groups, processes) if (cores := group.quota_cores())]
     return min(limited, key=lambda pair: pair[0])[1] if limited else None
 
@@ -217,7 +217,7 @@ class OwnGroups:
         self._by_pid: dict[int, ControlGroup | None] = {}
 
     def read(self, processes: Mapping[str, ProcessSample]) -> dict[str, ControlGroupSample]:
-        """What the groups of servers are like, by server."""
+        """Samples of the servers' groups, by server."""
         before = self._by_pid
         self._by_pid = {
             pid: before[pid] if pid in before else group_of(pid, OWN_GROUP, groups=self._groups, processes=self._proc)
@@ -228,7 +228,7 @@ class OwnGroups:
 
 
 def memory_of(group: ControlGroup | None) -> ControlGroupSample | None:
-    """What a group is like; `None` where there is none or it does not say."""
+    """Memory sample of a group; `None` without a group, or where it cannot be read."""
     if group is not None:
         with contextlib.suppress(OSError, LookupError, ValueError):
             return group.memory()

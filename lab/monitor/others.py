@@ -32,7 +32,7 @@ class Process(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What had been used at one instant, in CPU seconds.
+    """CPU seconds used until one instant.
 
     Attributes:
         roots: Pid and start of those processes of ours that are below none of the others.
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 
 
 class OtherPrograms:
-    """What all programs used of the usable cores, less what is ours: servers, this process, and whatever is below them.
+    """CPU of other programs: all CPU of the usable cores, less the servers', this process's and their children's.
 
     A process that comes and goes between two readings is counted rightly on either side: its time stays with the parent
     that waited for it, and with the cores. What this cannot see: under a CPU quota, programs outside of the quota's
@@ -122,7 +122,7 @@ def descendants(children: Mapping[int, Collection[int]], pid: int) -> Iterator[i
 
 
 def process_table(processes: Path) -> dict[int, Process]:
-    """All processes that are seen from here, those included that have ended and that nobody has waited for yet."""
+    """Processes that are seen from here, zombies included."""
     table = {}
     # A machine has hundreds of processes: without paths and text this takes half the time.
     for name in os.listdir(processes):  # noqa: PTH208

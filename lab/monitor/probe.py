@@ -11,7 +11,7 @@ EXPONENT, MODULUS = 2**607 - 1, 2**1279 - 1
 
 
 class ProbeTimes(NamedTuple):
-    """What one probe took, in ms: by the clock on the wall, and of this thread's CPU time."""
+    """Times of one probe in ms: wall time, and CPU time of this thread."""
 
     wall_ms: float
     cpu_ms: float
@@ -51,7 +51,7 @@ class Probe:
         self._not_before_s = float("-inf")
 
     def read(self) -> ProbeTimes | None:
-        """What it takes now; `None` when the one before was so short a time ago that both would take too much."""
+        """Times of a probe now; `None` if the probe before was so recent that both would take too much CPU."""
         started_s = self._wall_s()
         if started_s < self._not_before_s:
             return None

@@ -32,7 +32,7 @@ class ProcessReader:
         self._handles: dict[str, psutil.Process] = {}
 
     def read(self) -> tuple[dict[str, ProcessSample], dict[str, str]]:
-        """What could be read, by server name, and why the rest could not."""
+        """Samples by server name, and the reasons for those that could not be read."""
         read: dict[str, ProcessSample] = {}
         lost: dict[str, str] = {}
         for name, pid in self._listed().items():
@@ -52,7 +52,7 @@ class ProcessReader:
 
 
 def process_sample(process: psutil.Process) -> ProcessSample:
-    """What one process has used since it started; its children are not counted."""
+    """Use of one process since it started, without its children."""
     with open(f"/proc/{process.pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - at each tick, for each server
         fields = stat_fields(file.read())
     read_bytes, write_bytes = disk_bytes(process)
@@ -67,7 +67,7 @@ def process_sample(process: psutil.Process) -> ProcessSample:
 
 
 def tree_sample(process: psutil.Process) -> ProcessSample:
-    """What a process and all processes below it have used; of those that have ended, the CPU time."""
+    """Use of a process and its descendants; of ended ones, the CPU time."""
     own = process_sample(process)
     below, ended_s = [own], ended_children_s(process)
     for child in process.children(recursive=True):

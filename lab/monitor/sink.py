@@ -172,7 +172,7 @@ def attribute(field: str) -> str:
 
 
 class Worker(NamedTuple):
-    """What the agent of one worker says.
+    """Answer of one worker's agent.
 
     Attributes:
         beans: Those of the connector's tasks that run there, by name; none where none does.

@@ -70,7 +70,7 @@ class Panel:
 
 
 def panels() -> list[Panel]:
-    """All panels, in the order in which they are read; rate and latency as Stack Monitoring defines them."""
+    """Panels in the order in which they are read; rate and latency as Stack Monitoring defines them."""
     rate = "Documents per second from each sample to the next; the broken line counts replicas as well."
     latency = "Milliseconds Elasticsearch spent per document, from each sample to the next; 0 while nothing is indexed."
     searches = (
@@ -90,7 +90,7 @@ def panels() -> list[Panel]:
 
 
 def lag() -> Panel:
-    """How many records wait."""
+    """Panel of the lag: records that wait."""
     base = _over_runs(alt.Chart().encode(x=SINCE_LOAD, y=amount_y("records")))
     return Panel(
         "lag",
@@ -101,7 +101,7 @@ def lag() -> Panel:
 
 
 def end_to_end() -> Panel:
-    """How the latencies are spread."""
+    """Panel of latency percentiles."""
     base = alt.Chart().encode(
         x=share_x(alt.Scale(type="log", nice=False), list(SHARES)),
         y=latency_y(alt.Scale(type="log", nice=True)),
@@ -163,7 +163,7 @@ def cpu() -> Panel:
 
 
 def tasks() -> Panel:
-    """Whether the sink is at work."""
+    """Panel of the sink's tasks: running, failed."""
     names = {"running": "tasks_running", "failed": "tasks_failed"}
     axis = alt.Axis(labelExpr="datum.value % 1 ? '' : datum.value")
     base = alt.Chart().encode(
@@ -336,7 +336,7 @@ VERSIONS = {
 
 
 def saved_objects(shape: Shape) -> list[dict[str, Any]]:
-    """All objects, each after those that it refers to."""
+    """Saved objects, each after the objects that it refers to."""
     old = shape is Shape.KIBANA_7_17
     view = {"title": f"{INDEX}*", "timeFieldName": "@timestamp"} | ({} if old else {"name": "Sluice: samples of runs"})
     drawn = panels()

@@ -20,7 +20,7 @@ HEADERS = {"kbn-xsrf": "sluice"}
 
 
 class Shape(StrEnum):
-    """How Kibana wants its objects, by the oldest version that does."""
+    """Format of Kibana's objects, by the oldest version that takes it."""
 
     KIBANA_7_17 = "7.17"
     KIBANA_8 = "8"
@@ -60,13 +60,13 @@ def import_objects(kibana_url: str, access: HttpAccess) -> int:
 
 
 def monitoring_address(kibana_url: str, first_s: float, last_s: float) -> str:
-    """Where Stack Monitoring's charts show a part of the recordings."""
+    """Address of Stack Monitoring's charts of a part of the recordings."""
     window = f"time:(from:'{timestamp(first_s)}',to:'{timestamp(last_s)}')"
     return _monitoring(kibana_url, CLUSTER_UUID, window)
 
 
 def live_monitoring_address(kibana_url: str, cluster_uuid: str) -> str:
-    """Where Stack Monitoring's charts show what a cluster does now, refreshed every 10 s."""
+    """Address of Stack Monitoring's charts of a cluster now, refreshed every 10 s."""
     window = "refreshInterval:(pause:!f,value:10000),time:(from:now-15m,to:now)"
     return _monitoring(kibana_url, f"'{cluster_uuid}'", window)
 
@@ -76,7 +76,7 @@ def _monitoring(kibana_url: str, cluster: str, window: str) -> str:
 
 
 def dashboard_address(kibana_url: str, run_name: str | None = None) -> str:
-    """Where our dashboard shows one run, or without a name the latest two."""
+    """Address of our dashboard with one run, or without a name with the latest two."""
     address = f"{kibana_url.rstrip('/')}/app/dashboards#/view/{DASHBOARD}"
     if run_name is None:
         return address

@@ -14,7 +14,7 @@ from lab.publish.server import Server
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What was sent, and what Kibana will draw of it.
+    """Publication of a run: the documents sent, and Kibana's points from them.
 
     Attributes:
         documents: Index → documents.

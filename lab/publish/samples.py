@@ -40,7 +40,7 @@ SEARCHED = ("run.name", "kind", "run.started", "since_load_s")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What every document says of its run.
+    """Facts of a run that every document repeats.
 
     Attributes:
         load_started_s: The instant that is t = 0 on the dashboard; `None` when there was no load.
@@ -173,7 +173,7 @@ def _counts(sample: Sample) -> dict[str, Any]:
 
 
 def _growth(samples: Sequence[Sample]) -> Iterator[dict[str, float | None]]:
-    """What has grown from the sample before, for each sample."""
+    """Rates and latencies from the sample before to each sample."""
     columns = {
         f"{name}_{scope}": _per_sample(samples, series(samples, scope))
         for name, series in SERIES.items()

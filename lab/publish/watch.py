@@ -40,7 +40,7 @@ class CurrentRun:
     began_s: float
 
     def label(self, profile: str) -> Label:
-        """What its documents say of it. Not the run's own id: once published, the run has samples of its own."""
+        """Label of the watched run's documents; its id is not the run's, whose own samples may be published later."""
         return Label(
             run_id=f"{self.run_id}-live",
             profile=profile,
@@ -76,7 +76,7 @@ class Pipeline:
         return None
 
     def sources(self, run: CurrentRun) -> Sources:
-        """Where the run's figures come from."""
+        """Sources of the run's samples."""
         names = Names.of(self._profile, run.run_id)
         return Sources(
             endpoints=self._endpoints,

@@ -30,7 +30,7 @@ PLACE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)@(?P<offset>\d+)")
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a record lies in Kafka."""
+    """Place of a record in Kafka."""
 
     topic: str
     partition: int
@@ -70,7 +70,7 @@ class Letter:
     sent_again: bool = False
 
     def without_content(self) -> "Letter":
-        """The same without the document, for whoever holds many."""
+        """Letter without its document, to hold many in memory."""
         return replace(self, value=None, headers=())
 
 
@@ -82,7 +82,7 @@ class DeadLetterTopic:
         self._kafka = kafka
 
     def exists(self) -> bool:
-        """Whether Kafka has such a topic."""
+        """Check that Kafka has the topic."""
         return self.topic in self._kafka.names()
 
     def end(self) -> dict[int, int]:

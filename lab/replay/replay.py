@@ -29,7 +29,7 @@ STALLED_S = 120.0
 
 @dataclass(frozen=True)
 class Replay:
-    """What became of the letters that were sent again.
+    """Outcome of a replay: the fates of the letters that were sent again.
 
     Attributes:
         sent: Letters that this replay has sent.
@@ -141,7 +141,7 @@ class TopicReplay:
         return sent
 
     def committed(self) -> dict[int, int]:
-        """How far the sink has read the topic."""
+        """Committed offset of each partition."""
         return self._kafka.committed_offsets(self._topic, consumer_group(self._connector))
 
     def wait(self, worker: ConnectWorker, ends: Mapping[int, int]) -> None:
@@ -163,7 +163,7 @@ class TopicReplay:
             moved_s = time.monotonic() if committed != before else moved_s
 
     def outcome(self, sent: int, earlier: int, end_before: Mapping[int, int]) -> Replay:
-        """What became of the records: by the sink's ledger if it covers them all, otherwise by the new dead letters."""
+        """Outcome by the sink's ledger if it covers all records, otherwise by the new dead letters."""
         refused = list(each_once(self._letters.letters(end_before, content=False)))
         reading = read_settled_ledger(
             self._endpoints.metrics_url, self._connector, access=self._endpoints.access.metrics
@@ -176,7 +176,7 @@ class TopicReplay:
 
 
 def outcomes_of(totals: list[Ledger]) -> Counter[str]:
-    """What became of records, summed over the tasks."""
+    """Number of records by outcome, summed over the tasks."""
     return Counter({outcome: sum(getattr(total, name) for total in totals) for outcome, name in OUTCOMES.items()})
 
 

@@ -13,8 +13,11 @@ CLEAN_ROOMS = (
     "lab/analysis",
     "lab/clients",
     "lab/mapping",
+    "lab/monitor",
     "lab/page",
+    "lab/publish",
     "lab/records",
+    "lab/replay",
     "lab/tune",
     "producers/datasets",
 )
