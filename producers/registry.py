@@ -1,14 +1,14 @@
 """The datasets by name, with the options that each one takes."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import Any, Final
 
 from producers.dataset import Dataset, DatasetError
 from producers.datasets import events, file, products, vectors
 from producers.datasets.aladin import datasets as aladin
+from producers.extensions import Registry
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Description:
     Attributes:
         entity: What `Dataset.entities` counts, in the plural.
         key_order: The order of keys unless asked otherwise.
+        make: Called with `documents` (`None`: as many as there are, or 100,000), `seed` and the options given.
+        mappings: Model (empty for a dataset without models) → mapping of a profile that names none; else `dynamic`.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Description:
     key_order: str
     options: tuple[Option, ...]
     make: Callable[..., Dataset]
+    mappings: Mapping[str, str] = field(default_factory=dict)
 
 
 _KEY_ORDER: Final = Option(
@@ -69,6 +72,7 @@ _ALADIN: Final = Description(
         _KEY_ORDER,
     ),
     make=aladin.make_aladin,
+    mappings={"nested": "aladin.nested.static", "flat": "aladin.flat.static"},
 )
 
 _EVENTS: Final = Description(
@@ -85,6 +89,7 @@ _EVENTS: Final = Description(
         _KEY_ORDER,
     ),
     make=events.make_events,
+    mappings={"": "events.static"},
 )
 
 _FILE: Final = Description(
@@ -113,6 +118,7 @@ _PRODUCTS: Final = Description(
     key_order="shuffled",
     options=(_KEY_ORDER,),
     make=products.make_products,
+    mappings={"": "products.static"},
 )
 
 _VECTORS: Final = Description(
@@ -126,12 +132,13 @@ _VECTORS: Final = Description(
         _KEY_ORDER,
     ),
     make=vectors.make_vectors,
+    mappings={"": "vectors.hnsw"},
 )
 
-DATASETS: Final[Mapping[str, Description]] = MappingProxyType(
-    {d.name: d for d in (_ALADIN, _EVENTS, _PRODUCTS, _VECTORS, _FILE)}
+DATASETS: Final = Registry(
+    "dataset", Description, {d.name: d for d in (_ALADIN, _EVENTS, _PRODUCTS, _VECTORS, _FILE)}, DatasetError
 )
-"""What datasets there are."""
+"""What datasets there are, those of installed packages last."""
 
 
 def make_dataset(name: str, *, documents: int | None = None, seed: int = 1, **options: Any) -> Dataset:
@@ -161,7 +168,21 @@ def make_dataset(name: str, *, documents: int | None = None, seed: int = 1, **op
     for option in description.options:
         if option.required and option.name not in given:
             raise DatasetError(f"{option.name}: dataset {name} needs it: {option.meaning}")
-    return description.make(documents=documents, seed=seed, **given)
+    if name in DATASETS.built_in:
+        return description.make(documents=documents, seed=seed, **given)
+    return _made_by_a_package(description, documents=documents, seed=seed, **given)
+
+
+def _made_by_a_package(description: Description, **given: Any) -> Dataset:
+    try:
+        made = description.make(**given)
+    except DatasetError:
+        raise
+    except Exception as error:
+        raise DatasetError(f"{description.name}: cannot be made: {type(error).__name__}: {error}") from error
+    if not isinstance(made, Dataset):
+        raise DatasetError(f"{description.name}: got {type(made).__name__}, expected a Dataset")
+    return made
 
 
 def _checked(option: Option, value: object) -> object:

@@ -12,7 +12,7 @@ from producers.registry import DATASETS
 
 RUNS = Path("runs")
 ALADIN = "aladin: used books as Aladin, a Korean online bookshop, lists them"
-DATASET_HELP = f"Dataset: {', '.join(DATASETS)}. {ALADIN}."
+DATASET_HELP = f"Dataset: {', '.join(DATASETS.built_in)}. {ALADIN}."
 DOCUMENTS, SERVERS, OUTPUT = "Documents", "Servers", "Output"
 """Groups of options in a command's help."""
 

@@ -22,6 +22,7 @@ from lab.clients.kafka import BROKERS_DEFAULT, KafkaTopics, kafka_text
 from lab.console import console, print_json, table_of
 from lab.display import RunDisplay
 from lab.errors import ProfileError, StackError
+from lab.profiles.datasets import known_dataset
 from lab.records.drivers import ClockOffset, covering_offset
 from lab.records.shares import DeliveryRecord
 from producers.children import end_with
@@ -29,7 +30,7 @@ from producers.dataset import Dataset, DatasetError
 from producers.delivery import Delivered, ProduceError, Progress, in_words
 from producers.produce import WHOLE, instant
 from producers.produce import produce as send
-from producers.registry import DATASETS, make_dataset
+from producers.registry import make_dataset
 from producers.share import Share
 
 STANDARD_INPUT = "standard input"
@@ -269,7 +270,8 @@ def dataset_options(
         path: That of the dataset `file`, which has an option of its own here.
         key: Likewise the field of its key.
     """
-    declared = {option.name: option.type for option in DATASETS[dataset].options} if dataset in DATASETS else {}
+    known = known_dataset(dataset)
+    declared = {name: option.type for name, option in known.options.items()} if known is not None else {}
     values: dict[str, str | int | float] = {}
     for name, text in (pair(option, "--option") for option in options):
         kind = declared.get(name, str)

@@ -36,7 +36,7 @@ from lab.display import print_report
 from lab.endpoints import words_without_secrets
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles import Profile
-from lab.profiles.datasets import known_datasets
+from lab.profiles.datasets import known_dataset
 from lab.profiles.models import NOT_KAFKA
 from lab.profiles.spaces import Start, allowed_problem, candidates_of, load_space
 from lab.profiles.suites import rate_docs_per_s
@@ -214,7 +214,8 @@ class Tuning:
                 " another goal"
             )
         small = sized(start, there, streams=goal.rate is not None)
-        bounded = there if known_datasets()[start.profile.dataset.name].is_bounded else None
+        dataset = known_dataset(start.profile.dataset.name)
+        bounded = there if dataset is not None and dataset.is_bounded else None
         window_s = window_of(goal.rate)
         check_rate(goal.rate, window_s, bounded)
         candidates, left_out = candidates_of(space, small, options.allow)

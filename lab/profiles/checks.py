@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lab.profiles.datasets import KnownDataset, dataset_in, known_datasets
+from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import names_in
 from lab.profiles.index_settings import expected_value, known_settings, parsed_version
 from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
@@ -16,9 +16,7 @@ from lab.profiles.models import BOUNDS, NOT_KAFKA, Direct, Elasticsearch, Profil
 from lab.profiles.problems import Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
 from lab.profiles.yaml_model import TreePath, fields_at, model_of, shown, unknown_name
-
-if TYPE_CHECKING:
-    from producers.registry import Option
+from producers.registry import DATASETS, Option
 
 _MADE_BY_THE_LOADER = frozenset({"name", "where"})
 _TOP_LEVEL = (frozenset(Profile.model_fields) - _MADE_BY_THE_LOADER) | {"extends"}
@@ -127,7 +125,7 @@ def _dataset_problems(tree: Located) -> Iterator[Problem]:
         return
     dataset = dataset_in(tree)
     if dataset is None:
-        yield from unknown_name(name, "dataset.name", "dataset", known_datasets())
+        yield from unknown_name(name, "dataset.name", "dataset", DATASETS)
         return
     for key in sorted(section.entries.keys() - dataset.keys()):
         remedy = suggestion(key, dataset.keys(), "one of")
@@ -145,7 +143,7 @@ def _dataset_problems(tree: Located) -> Iterator[Problem]:
     yield from _size_problems(section, name, dataset)
 
 
-def _option_problems(entry: Located, option: "Option") -> Iterator[Problem]:
+def _option_problems(entry: Located, option: Option) -> Iterator[Problem]:
     if type(entry.value) is not option.type and not (option.type is float and type(entry.value) is int):
         message = f"got {shown(entry.plain(), entry)}, expected {_OPTION_TYPES[option.type]}"
         yield Problem(entry.place, f"dataset.{option.name}", message)

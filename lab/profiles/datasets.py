@@ -2,25 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from lab.errors import ProfileError
 from lab.profiles.located import Located
-
-if TYPE_CHECKING:
-    from producers.registry import Option
-
-DEFAULT_MAPPINGS: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("aladin", "nested"): "aladin.nested.static",
-        ("aladin", "flat"): "aladin.flat.static",
-        ("events", ""): "events.static",
-        ("products", ""): "products.static",
-        ("vectors", ""): "vectors.hnsw",
-    }
-)
-"""Dataset and model (empty where a dataset has none) → the mapping when a profile names none; else `dynamic`."""
+from producers.dataset import DatasetError
+from producers.registry import DATASETS, Option
 
 FOR_EVERY_DATASET = frozenset({"name", "seed"})
 
@@ -31,10 +17,12 @@ class KnownDataset:
 
     Attributes:
         options: Its options by name; `name`, `documents` and `seed` are not among them.
+        mappings: Model, empty for a dataset without models → mapping of a profile that names none.
     """
 
     name: str
-    options: "Mapping[str, Option]"
+    options: Mapping[str, Option]
+    mappings: Mapping[str, str]
 
     @property
     def counts(self) -> tuple[str, ...]:
@@ -61,6 +49,10 @@ class KnownDataset:
         model = tree.at("dataset", "model")
         return str(self.default_model if model is None else model.value)
 
+    def mapping_in(self, tree: Located) -> str:
+        """The mapping of a profile with this dataset that names none."""
+        return self.mappings.get(self.model_in(tree), "dynamic")
+
     def keys(self) -> frozenset[str]:
         """Every key of the `dataset` section."""
         return FOR_EVERY_DATASET | self.options.keys() | set(self.counts)
@@ -70,21 +62,22 @@ class KnownDataset:
         return self.keys() - set(self.counts if self.is_bounded else ())
 
 
-@cache
-def known_datasets() -> Mapping[str, KnownDataset]:
-    """The datasets of `producers`, by name."""
-    # Only here: listing profiles needs no dataset, and these bring numpy along.
-    from producers.registry import DATASETS  # noqa: PLC0415
+def known_dataset(name: str) -> KnownDataset | None:
+    """The dataset of this name; `None` where there is none.
 
-    return MappingProxyType(
-        {
-            name: KnownDataset(name, {option.name: option for option in description.options})
-            for name, description in DATASETS.items()
-        }
-    )
+    Raises:
+        ProfileError: The package that has it cannot be used.
+    """
+    try:
+        description = DATASETS.get(name)
+    except DatasetError as error:
+        raise ProfileError(str(error)) from error
+    if description is None:
+        return None
+    return KnownDataset(name, {option.name: option for option in description.options}, description.mappings)
 
 
 def dataset_in(tree: Located) -> KnownDataset | None:
     """The dataset that a profile names; `None` where it names none, or one that does not exist."""
     name = tree.at("dataset", "name")
-    return known_datasets().get(str(name.value)) if name is not None else None
+    return known_dataset(str(name.value)) if name is not None else None

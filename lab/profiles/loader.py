@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from lab.errors import ProfileError
 from lab.profiles.checks import checked
-from lab.profiles.datasets import DEFAULT_MAPPINGS, dataset_in
+from lab.profiles.datasets import dataset_in
 from lab.profiles.files import REPOSITORY, file_of, folders, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
@@ -157,7 +157,7 @@ def _values(tree: Located, name: str) -> dict[str, Any]:
     values = {key: entry.plain() for key, entry in tree.entries.items()}
     dataset = dataset_in(tree)
     # Empty where the dataset does not exist, which is a problem of its own.
-    mapping = DEFAULT_MAPPINGS.get((dataset.name, dataset.model_in(tree)), "dynamic") if dataset else ""
+    mapping = dataset.mapping_in(tree) if dataset else ""
     if dataset is not None:
         values["dataset"] = dataset.defaults | values["dataset"]  # type: ignore[operator]
     where = {key: where_of(entry.place) for key, entry in tree.leaves()}

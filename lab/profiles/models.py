@@ -52,7 +52,7 @@ class Dataset(Section):
 
     model_config = ConfigDict(extra="allow")
 
-    name: str = Field(description=f"Dataset of `producers`: {', '.join(DATASETS)}")
+    name: str = Field(description=f"Dataset of `producers`: {', '.join(DATASETS.built_in)}")
     documents: PositiveInt | None = Field(None, description="How many documents to stream")
     books: PositiveInt | None = Field(
         None, description="How many entities (books) to stream; their number of documents follows from the model"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.profiles.datasets import DEFAULT_MAPPINGS, KnownDataset, dataset_in
+from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import file_of
 from lab.profiles.located import Located
 from lab.profiles.mapping import FOLDER
@@ -200,7 +200,7 @@ def _unfit_fields(question: Question, model: str, tree: Located, root: Path) -> 
 def _mapping_in(tree: Located, root: Path) -> tuple[str, Mapping[str, Any] | None]:
     """The name of a profile's mapping and what it says; `None` where it cannot be read, which is told elsewhere."""
     entry, dataset = tree.at("mapping"), dataset_in(tree)
-    default = DEFAULT_MAPPINGS.get((dataset.name, dataset.model_in(tree)), "dynamic") if dataset is not None else ""
+    default = dataset.mapping_in(tree) if dataset is not None else ""
     name = str(entry.value) if entry is not None else default
     try:
         body = json.loads(file_of(FOLDER, f"{name}.json", root).read_text(encoding="utf-8-sig"))

@@ -11,13 +11,14 @@ import pytest
 from lab.errors import ProfileError
 from lab.page.choice import Choice, profile_details
 from lab.page.settings import MAY_BE_SET, check_settings
-from lab.profiles.datasets import known_datasets
+from lab.profiles.datasets import known_dataset
 from lab.profiles.index_settings import known_settings
 from lab.profiles.layers import VERBATIM_SECTIONS
 from lab.profiles.loader import split_key
 from lab.profiles.models import Direct, Profile, QueryLoad, QueryOnly, Rally, Ramp, Section, Stream
 from lab.profiles.yaml_model import fields_at
 from lab.stack.places import ROOT
+from producers.registry import DATASETS
 
 LOADS: dict[tuple[str, ...], tuple[type[Section], ...]] = {
     (): (Stream, Direct, Rally, QueryOnly),
@@ -44,7 +45,7 @@ def is_known(key: str) -> bool:
     if path[:-1] in VERBATIM_SECTIONS:
         return True
     if path[0] == "dataset":
-        return any({path[1]} <= dataset.keys() for dataset in known_datasets().values())
+        return any({path[1]} <= dataset.keys() for dataset in map(known_dataset, DATASETS) if dataset)
     if path[0] == "load":
         return any(path[-1] in section.model_fields for section in LOADS[path[1:-1]])
     return path[-1] in fields_at(Profile, path[:-1])
