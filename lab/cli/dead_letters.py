@@ -25,7 +25,7 @@ from lab.replay.dead_letters import DeadLetterTopic, Letter, Place, each_once, g
 from lab.replay.mapping import update_mapping
 from lab.replay.replay import Replay, TopicReplay, replay_config
 from lab.run.folder import find_run
-from lab.run.load.sink import sink_access
+from lab.run.load.connector import sink_access
 from lab.stack.local import LocalStack
 from lab.targets import TargetName
 from lab.targets.choose import servers_of

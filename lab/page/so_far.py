@@ -202,7 +202,7 @@ def servers_in(window: Sequence[Sample]) -> Iterable[Server]:
 
 def connector_settings(profile: Profile) -> dict[str, object]:
     """The settings by which the connector bounds its bulk requests, as the template and the profile have them."""
-    if profile.load.via != "kafka" or profile.sink.command:
+    if profile.load.via != "kafka" or not profile.sink.is_connector:
         return {}
     settings = {**load_template(profile.sink.connector, ROOT), **profile.sink.config}
     return {**settings, "tasks.max": str(settings.get("tasks.max", "")).replace("${tasks}", str(profile.sink.tasks))}

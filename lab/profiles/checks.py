@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lab.extensions import PIPELINES
 from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import names_in
 from lab.profiles.index_settings import expected_value, known_settings, parsed_version
@@ -81,6 +82,8 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
         entry = tree.at(*key)
         if entry is not None and (names := names_in(folder, root, ".json")):
             yield from unknown_name(entry, ".".join(key), what, names)
+    if (pipeline := tree.at("sink", "pipeline")) is not None:
+        yield from unknown_name(pipeline, "sink.pipeline", "pipeline", PIPELINES)
 
 
 def unknown_key(path: TreePath) -> str:
@@ -196,6 +199,9 @@ def _useless(tree: Located) -> Iterator[tuple[tuple[str, ...], str]]:
     if tree.at("sink", "command") is not None:
         for name in OF_A_CONNECTOR:
             yield ("sink", name), "got a setting of connectors, expected none, or no `sink.command`"
+    if tree.at("sink", "pipeline") is not None:
+        for name in ("connector", "plugin_path", "command"):
+            yield ("sink", name), "got a setting of another sink, expected none, or no `sink.pipeline`"
     via, expect = tree.at("load", "via"), tree.at("verify", "expect")
     if via is not None and via.value in NOT_KAFKA:
         load = "a direct load" if via.value == "direct" else "a load through Rally"
@@ -215,6 +221,7 @@ def _several_indices_problems(tree: Located) -> Iterator[Problem]:
         (via is not None and via.value == "rally", "Rally's bulk task fills one index"),
         (mode is not None and mode.value == "query", "a load of queries reads one index"),
         (tree.at("sink", "command") is not None, "a `sink.command` fills one index"),
+        (tree.at("sink", "pipeline") is not None, "a `sink.pipeline` fills one index"),
         (tree.at("load", "ramp") is not None, "a load with `ramp` fills one index"),
     ):
         if is_there:

@@ -13,7 +13,8 @@ an inherited value meaningless takes that value with it:
 - `load.mode: query` drops the inherited rate, `via` with what only a load of that way has, and the same sections;
 - `load.mode: drain` or `stream` drops what only a load of queries has;
 - `opensearch` drops an inherited `elasticsearch.version`, and the other way round;
-- `sink.command` drops an inherited connector with its settings, and `sink.connector` an inherited command.
+- `sink.command` or `sink.pipeline` drops an inherited connector with its settings, and the other one of the two;
+  `sink.connector` drops both.
 """
 
 from collections.abc import Iterator
@@ -46,6 +47,9 @@ _ONLY_VIA = {
 
 OF_A_CONNECTOR = ("connector", "tasks", "config", "plugin_path")
 """What the section `sink` says of a connector, and not of a command."""
+
+INSTEAD_OF_A_CONNECTOR = ("command", "pipeline")
+"""What the section `sink` names in place of a connector."""
 
 WITHOUT_USE_FOR_DIRECT = ("topic", "producer", "sink")
 """Sections that say nothing to a load that knows no Kafka."""
@@ -120,18 +124,23 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
         yield from (("load", name) for name in ONLY_QUERIES)
     if via in _ONLY_VIA:
         yield from (("load", name) for name in _only_of_others(via))
-    if nearer.at("sink", "command"):
-        yield from (("sink", name) for name in OF_A_CONNECTOR)
     if nearer.at("mapping"):
         yield ("disabled_fields",)
-    if nearer.at("sink", "connector"):
-        yield ("sink", "command")
+    yield from _superseded_by_sink(nearer)
     yield from _superseded_by_engine(nearer)
     yield from _superseded_by_dataset(farther, nearer)
 
 
 def _only_of_others(via: str | None) -> Iterator[str]:
     return (name for other, names in _ONLY_VIA.items() if other != via for name in names)
+
+
+def _superseded_by_sink(nearer: Located) -> Iterator[tuple[str, ...]]:
+    for chosen in INSTEAD_OF_A_CONNECTOR:
+        if nearer.at("sink", chosen):
+            yield from (("sink", name) for name in (*OF_A_CONNECTOR, *INSTEAD_OF_A_CONNECTOR) if name != chosen)
+    if nearer.at("sink", "connector"):
+        yield from (("sink", name) for name in INSTEAD_OF_A_CONNECTOR)
 
 
 def _superseded_by_engine(nearer: Located) -> Iterator[tuple[str, ...]]:

@@ -84,14 +84,15 @@ class Producer(Section):
 
 
 class Sink(Section):
-    """The writer of the index: a connector, or a command that the user names."""
+    """The writer of the index: a connector, an installed pipeline, or a command that the user names."""
 
     connector: str = Field(
         "elasticsearch", description="Connector template: a file of connect/connectors, without .json"
     )
     tasks: PositiveInt = Field(1, description="Tasks of the connector (tasks.max)")
     config: ClientSettings = Field(
-        default_factory=dict, description="Connector settings, verbatim; they override the template's"
+        default_factory=dict,
+        description="Connector settings, verbatim; they override the template's; or settings of a pipeline",
     )
     plugin_path: str | None = Field(
         None, min_length=1, description="Folder that holds the folder of the connector's plugin, if it is not ours"
@@ -99,6 +100,22 @@ class Sink(Section):
     command: list[str] | None = Field(
         None, min_length=1, description="A pipeline that runs instead of a connector: its program and arguments"
     )
+    pipeline: str | None = Field(
+        None, description="A pipeline of an installed package that runs instead of a connector: its name"
+    )
+
+    @property
+    def is_connector(self) -> bool:
+        """True unless a pipeline runs instead of a connector."""
+        return self.command is None and self.pipeline is None
+
+    @model_serializer(mode="wrap")
+    def _without_an_absent_pipeline(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A sink without one leaves records, and fingerprints, as they were before there was such a key."""
+        values: dict[str, Any] = written(self)
+        if self.pipeline is None:
+            values.pop("pipeline", None)
+        return values
 
 
 class Elasticsearch(Section):

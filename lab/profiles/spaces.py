@@ -271,4 +271,6 @@ def _without_use(setting: str, profile: Profile) -> str | None:
         return f"a load via {profile.load.via} has no `{section}`"
     if profile.sink.command and section == "sink" and names[0] in OF_A_CONNECTOR:
         return "the sink is a command, which has no such setting"
+    if profile.sink.pipeline and section == "sink" and names[0] in ("connector", "plugin_path"):
+        return "the sink is a pipeline, which has no such setting"
     return None

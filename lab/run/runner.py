@@ -321,7 +321,7 @@ class _RunUnderWay:
             consumer_group=self.names.consumer_group,
             connector=self.names.connector if self.sink.keeps_ledger else None,
             containers=self.target.containers,
-            any_connector=self.names.connector if self.uses_kafka and not self.profile.sink.command else None,
+            any_connector=self.names.connector if self.uses_kafka and self.profile.sink.is_connector else None,
             # Of a drain it is the time that records have waited in the topic.
             reads_ages=self.profile.load.mode == "stream",
         )
@@ -452,6 +452,7 @@ class _RunUnderWay:
             key_is_id=self.sink.key_is_id,
             ids_are_generated=self.sink.ids_are_generated,
             id_prefix=self.sink.id_prefix,
+            as_stored=self.sink.stored,
             sample=self.profile.verify.sample,
             seed=self.context.folder.run_id,
             refusals=refusals(loaded.direct) if loaded.direct else race_errors(self.rally_load),

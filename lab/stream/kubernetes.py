@@ -18,8 +18,8 @@ from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.profiles.containers import HEADER, NEED_MORE, elasticsearch_limit_mb
 from lab.profiles.loader import profile_names
+from lab.run.load.connector import connector_config, placeholders
 from lab.run.load.drivers import produce_words
-from lab.run.load.sink import connector_config, placeholders
 from lab.run.names import Names, index_name
 from lab.run.prepare import create_index
 from lab.stream.prepare import copies_of, refuse_unsuitable, suffix

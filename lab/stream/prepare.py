@@ -22,7 +22,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.mapping import load_mapping
-from lab.run.load.sink import connector_config, placeholders
+from lab.run.load.connector import connector_config, placeholders
 from lab.run.names import Names, index_name
 from lab.run.prepare import create_index, remove_connectors, remove_topics
 from lab.stream.laps import RETAINED_BYTES
@@ -85,7 +85,8 @@ def refuse_unsuitable(profile: Profile) -> None:
     if profile.load.mode == "query":
         place = profile.where.get("load.mode", profile.name)
         raise ProfileError(f"{place}: load.mode: got query, expected documents to stream; use `./sluice run`")
-    place = profile.where.get("load.via") or profile.where.get("sink.command") or profile.name
+    stated = (profile.where.get(key) for key in ("load.via", "sink.command", "sink.pipeline"))
+    place = next(filter(None, stated), profile.name)
     if profile.indices > 1:
         place = profile.where.get("indices", profile.name)
         raise ProfileError(f"{place}: indices: got {profile.indices}, expected 1; use `./sluice run`")
@@ -93,6 +94,8 @@ def refuse_unsuitable(profile: Profile) -> None:
         raise ProfileError(f"{place}: load.via: got {profile.load.via}, expected kafka; use `./sluice run`")
     if profile.sink.command:
         raise ProfileError(f"{place}: sink.command: got a command, expected a connector; use `./sluice run`")
+    if profile.sink.pipeline:
+        raise ProfileError(f"{place}: sink.pipeline: got a pipeline, expected a connector; use `./sluice run`")
 
 
 def new_id(profile: Profile, now_s: float) -> str:

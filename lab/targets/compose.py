@@ -14,9 +14,9 @@ from lab.monitor import Containers
 from lab.profiles import Profile
 from lab.profiles.containers import DEFAULT_VERSION, FOLDER, MOST_NODES, env_text, environment, node_settings
 from lab.records.run import Server
-from lab.run.load.availability import OURS, connector_class, missing_program
+from lab.run.load.availability import OURS, connector_class, missing_pipeline
+from lab.run.load.connector import ELASTICSEARCH_URLS
 from lab.run.load.rally.program import why_not_rally
-from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.groups import Bounds
 from lab.stack.local import LocalStack
@@ -135,8 +135,8 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
         )
     yield from deployment_refusals(profile)
     yield from override_refusals(profile)
-    if profile.sink.command:
-        lack = missing_program(profile.sink.command[0], ROOT)
+    if not profile.sink.is_connector:
+        lack = missing_pipeline(profile, ROOT)
     else:
         built_with = project.services["connect"].get("build", {}).get("args", {})
         lack = missing_plugin(profile, str(built_with.get("SINK", "sluice")))

@@ -26,9 +26,9 @@ from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
+from lab.run.load.connector import ELASTICSEARCH_URLS
 from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import Inputs
-from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import Names, kept_index
 from lab.run.phases import Gate, RunProgress, open_gate
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
@@ -470,4 +470,5 @@ def way_of(profile: Profile) -> str:
     if profile.load.via != "kafka":
         # To Elasticsearch it is the same who sends bulk requests.
         return "query" if profile.load.mode == "query" else "direct"
-    return " ".join(profile.sink.command) if profile.sink.command else profile.sink.connector
+    sink = profile.sink
+    return " ".join(sink.command) if sink.command else sink.pipeline or sink.connector

@@ -37,7 +37,8 @@ def route_phrase(run: Run) -> str:
         return (
             f"sent by {clients} of Rally {run.rally.version}'s bulk task, without Kafka and Kafka Connect, straight to"
         )
-    command = run.environment.connector.get("command")
+    connector = run.environment.connector
+    command = connector.get("command") or connector.get("pipeline")
     pipeline = f"the pipeline {str(command).partition(' ')[0]}" if command else "Kafka Connect"
     if run.load == "drain":
         return f"put into Kafka and then drained through {pipeline} into"

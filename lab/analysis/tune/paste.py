@@ -109,7 +109,7 @@ def pasted(folder: Path, result: TuneResult) -> dict[str, str]:
         *remarks,
         f'curl -X PUT "$ES/YOUR-INDEX" -H "Content-Type: application/json" --data-binary @{INDEX}',
     ]
-    if "command" not in run.environment.connector and run.environment.connector:
+    if run.environment.connector.keys() and not run.environment.connector.keys() & {"command", "pipeline"}:
         texts[CONNECTOR] = as_json(connector_of(run))
         if str(run.environment.connector.get("connector.class")).startswith(OURS):
             curl.append("# the Connect worker needs the plugin of Sluice: connect/README.md says how to install it")

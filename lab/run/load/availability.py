@@ -5,6 +5,7 @@ import string
 from pathlib import Path
 
 from lab.errors import ProfileError
+from lab.extensions import PIPELINES
 from lab.profiles import Profile
 from lab.profiles.mapping import load_template
 from lab.run.load.command import own_values
@@ -29,13 +30,27 @@ def why_not_here(profile: Profile, root: Path) -> str | None:
     """
     if profile.load.via != "kafka":
         return why_not_rally_here(profile)
-    if profile.sink.command:
-        return missing_program(profile.sink.command[0], root)
+    if not profile.sink.is_connector:
+        return missing_pipeline(profile, root)
     gone = [folder for folder in plugin_folders(profile) if not folder.is_dir()]
     if gone:
         where = "sink.plugin_path" if profile.sink.plugin_path else PLUGIN_PATH
         return f"{where}: {gone[0]}: no such folder, expected one that holds plugin folders"
     return missing_class(profile, root)
+
+
+def missing_pipeline(profile: Profile, root: Path) -> str | None:
+    """What to say when the command's program, or the installed pipeline, cannot run here; `None` of a connector.
+
+    Raises:
+        ProfileError: The package of the pipeline cannot be used.
+    """
+    if profile.sink.command:
+        return missing_program(profile.sink.command[0], root)
+    if profile.sink.pipeline is None:
+        return None
+    lack = PIPELINES[profile.sink.pipeline].lacks(profile.sink.config)
+    return lack and f"sink.pipeline: {profile.sink.pipeline}: {lack}"
 
 
 def missing_program(word: str, root: Path) -> str | None:
@@ -65,8 +80,8 @@ def why_not_on(worker_plugins: frozenset[str], profile: Profile, root: Path) -> 
     """
     if profile.load.via != "kafka":
         return None
-    if profile.sink.command:
-        return missing_program(profile.sink.command[0], root)
+    if not profile.sink.is_connector:
+        return missing_pipeline(profile, root)
     name = connector_class(profile, root)
     if name is None or "." not in name or name in worker_plugins:
         return None

@@ -1,22 +1,44 @@
-"""A pipeline of somebody else's as the sink of a run: a command that runs for as long as the load."""
+"""`sink.command` of a profile: a pipeline that is any program."""
 
-import contextlib
-import os
-import signal
+import shlex
 import string
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lab.errors import ProfileError, StackError
-from lab.monitor import CLOCK
-from producers.children import last_lines
+from lab.endpoints import words_without_secrets
+from lab.errors import ProfileError
+from lab.extensions import PipelineContext, ProgramPipeline
 
-GRACE_S = 20.0
-POLL_S = 0.05
-LOG_LINES_SHOWN = 12
+
+class CommandPipeline(ProgramPipeline):
+    """The program and arguments that a profile states, with its placeholders filled in.
+
+    Args:
+        words: As the profile states them.
+        values: What stands for `${kafka_bootstrap}`, `${topic}`, `${group}` …
+    """
+
+    def __init__(self, context: PipelineContext, words: Sequence[str], values: Mapping[str, str]) -> None:
+        super().__init__(context)
+        self._words = words
+        self._values = values
+
+    def prepare(self) -> None:
+        """Fill in the placeholders.
+
+        Raises:
+            ProfileError: One is unknown.
+        """
+        self._words = filled_command(self._words, self._values)
+
+    def command(self) -> Sequence[str]:
+        """The words, filled in once it is prepared."""
+        return self._words
+
+    def description(self) -> Mapping[str, str]:
+        """The command as it may be written down."""
+        return {"command": shlex.join(words_without_secrets(self._words))}
 
 
 def filled_command(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
@@ -38,97 +60,3 @@ def filled_command(words: Sequence[str], values: Mapping[str, str]) -> list[str]
 def own_values(root: Path) -> dict[str, str]:
     """The placeholders that need no server: this interpreter, and the checkout."""
     return {"python": sys.executable, "root": str(root)}
-
-
-class CommandSink:
-    """The pipeline's process, in a session of its own, so that whatever it starts can be stopped with it.
-
-    Args:
-        command: Program and arguments, filled in.
-        log: What it writes goes there.
-        folder: Where it is started.
-        environment: What it must have in its environment besides ours.
-        name: What a message calls it.
-    """
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        log: Path,
-        folder: Path,
-        environment: Mapping[str, str],
-        name: str | None = None,
-        clock: Callable[[], float] = CLOCK.now_s,
-    ) -> None:
-        self.command = tuple(command)
-        self._name = name or f"sink.command: {self.command[0]}"
-        self._log = log
-        self._folder = folder
-        self._environment = environment
-        self._clock = clock
-        self._process: subprocess.Popen[bytes] | None = None
-        self.ended_s: float | None = None
-
-    def start(self) -> int:
-        """Start it; its process id.
-
-        Raises:
-            StackError: There is no such program, or it cannot be run.
-        """
-        with self._log.open("ab") as log:
-            try:
-                self._process = subprocess.Popen(
-                    self.command,
-                    cwd=self._folder,
-                    env={**os.environ, **self._environment},
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise StackError(f"{self._name}: cannot be started: {error.strerror}") from error
-        return self._process.pid
-
-    def check(self) -> None:
-        """Return while it runs or has ended well, which `ended_s` tells.
-
-        Raises:
-            StackError: It has failed; with the last lines that it wrote.
-        """
-        status = self._process.poll() if self._process else None
-        if status is None:
-            return
-        if status:
-            how = f"with exit status {status}" if status > 0 else f"by signal {signal.Signals(-status).name}"
-            raise StackError(f"{self._name}: ended {how}; its log is {self._log}", self.last_lines())
-        if self.ended_s is None:
-            self.ended_s = self._clock()
-
-    def last_lines(self) -> tuple[str, ...]:
-        """The last lines that it wrote."""
-        with self._log.open("rb") as file:
-            return last_lines(file, LOG_LINES_SHOWN)
-
-    def stop(self, grace_s: float = GRACE_S) -> None:
-        """End it and whatever it has started: SIGTERM, then SIGKILL for what is left after the grace time."""
-        if self._process is None:
-            return
-        for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, grace_s)):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
-            if self._is_gone_within(patience_s):
-                return
-
-    def _is_gone_within(self, patience_s: float) -> bool:
-        assert self._process is not None  # noqa: S101 - `stop` looks
-        deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline:
-            self._process.poll()
-            try:
-                os.killpg(self._process.pid, 0)
-            except ProcessLookupError:
-                return True
-            time.sleep(POLL_S)
-        return False

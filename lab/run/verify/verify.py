@@ -58,6 +58,7 @@ class VerificationTarget:
         unindexed: By topic, records that the sink's ledger accounts for elsewhere.
         compared_topics: By topic, what was found when it was held against its dataset; verification adds to it. Runs
             that drain the same topic share it.
+        as_stored: The document that must be stored for a produced one; itself by default.
     """
 
     dataset: Dataset
@@ -72,6 +73,7 @@ class VerificationTarget:
     id_prefix: str = ""
     unindexed: Mapping[str, Unindexed] = field(default_factory=dict)
     compared_topics: dict[str, TopicComparison] = field(default_factory=dict)
+    as_stored: Callable[[bytes], bytes] = bytes
 
     @property
     def parts(self) -> tuple["VerificationTarget", ...]:
@@ -269,7 +271,8 @@ def by_ids(
     rules = SourceRules.of(*cluster.described(index))
     draw = random.Random(target.seed)  # noqa: S311 - a sample, no secret
     wanted = len(expected) if target.sample and len(expected) <= COMPARED_WHOLE else target.sample
-    sample = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
+    drawn = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
+    sample = {name: target.as_stored(document) for name, document in drawn.items()}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
     stored = stored_documents(cluster, index, list(sample))
     return Found(
@@ -299,9 +302,11 @@ def by_contents(
         alike = (np.zeros(number, dtype=np.int64) for number in numbers)
         return Found(compare_contents(*alike), contents="counts only")
     refused = kafka.records_at(target.names.topic, [(letter.partition, letter.offset) for letter in letters])
-    dead = np.fromiter((content_hash(orjson.loads(value)) for _, value in refused.values()), dtype=np.int64)
     records = chain.from_iterable(dataset.batches(0, dataset.documents))
-    produced = np.fromiter((content_hash(orjson.loads(value)) for _, value in records), dtype=np.int64)
+    dead, produced = (
+        np.fromiter((content_hash(orjson.loads(target.as_stored(value))) for _, value in pairs), dtype=np.int64)
+        for pairs in (refused.values(), records)
+    )
     stored = all_read(
         lambda: (np.fromiter(map(content_hash, page), dtype=np.int64) for page in cluster.contents(index)),
         lambda done: on_progress(done, "reading every document back"),

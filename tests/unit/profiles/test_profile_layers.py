@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from lab.extensions import PIPELINES, Pipeline
 from lab.profiles import Direct, Rally, effective, load_profile, override
 from lab.profiles.models import Drain
 from tests.unit.profiles.profile_repository import Repository
@@ -101,6 +104,29 @@ def test_a_command_takes_the_place_of_a_connector_and_back(repository: Repositor
         "--set sink.tasks: got a setting of connectors, expected none, or no `sink.command`",
     ]
     assert repository.refusal("piped", "sink.command=cat") == ['--set sink.command: got "cat", expected a list']
+
+
+def test_a_pipeline_takes_the_place_of_a_connector_or_a_command(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has settings of its own; what stands beside it is refused."""
+    monkeypatch.setattr(PIPELINES, "built_in", {"copy": Pipeline})
+    repository.write("tuned", "question: T?\nextends: books\nsink: {tasks: 3, config: {batch.size: 7}}\n")
+    repository.write("piped", "question: P?\nextends: tuned\nsink: {pipeline: copy, config: {batch.documents: 11}}\n")
+    piped = repository.load("piped").sink
+    assert (piped.pipeline, piped.tasks, piped.config) == ("copy", 1, {"batch.documents": 11})
+    other = repository.load("piped", "sink.command=[cat]").sink
+    assert (other.pipeline, other.command, other.config) == (None, ["cat"], {})
+    assert repository.load("piped", "sink.connector=elasticsearch").sink.is_connector
+    assert repository.refusal("piped", "sink.pipeline=copi", "sink.plugin_path=/p") == [
+        "--set sink.plugin_path: got a setting of another sink, expected none, or no `sink.pipeline`",
+        '--set sink.pipeline: unknown pipeline "copi", did you mean `copy`?',
+    ]
+
+
+def test_a_profile_without_a_pipeline_is_recorded_as_before(repository: Repository) -> None:
+    """Its fingerprint must not change with what it does not ask for."""
+    assert "pipeline" not in repository.load("books").model_dump(mode="json")["sink"]
 
 
 def test_a_load_through_rally_drops_what_others_have(repository: Repository) -> None:

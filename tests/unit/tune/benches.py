@@ -17,7 +17,7 @@ from lab.records.result import Result
 from lab.records.suite import SuitePlan, Variant
 from lab.records.tune import Stage, TunePlan, TuneResult
 from lab.run.folder import RunFolder
-from lab.run.load.sink import connector_config
+from lab.run.load.connector import connector_config
 from lab.suite.folder import SuiteFolder
 from lab.tune.execution import Profiles, TuneExecution
 from lab.tune.folder import TuneFolder

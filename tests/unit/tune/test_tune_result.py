@@ -21,7 +21,7 @@ from lab.profiles.files import REPOSITORY
 from lab.profiles.mapping import load_mapping
 from lab.profiles.spaces import Start
 from lab.records.tune import TunePlan, TuneResult
-from lab.run.load.sink import connector_config
+from lab.run.load.connector import connector_config
 from lab.tune.folder import TuneFolder, find_tune, tune_at
 from lab.tune.search import Search
 from tests.unit.tune.benches import (

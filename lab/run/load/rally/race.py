@@ -11,10 +11,11 @@ from pathlib import Path
 from lab.analysis.rally.summary import read_summary
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import ProfileError, StackError
+from lab.monitor import CLOCK
 from lab.profiles import Rally
+from lab.program import Program
 from lab.records.run import RallyLoad
 from lab.records.samples import Sample
-from lab.run.load.command import CommandSink
 from lab.run.load.drain import DrainWatch, wait_for_sample_after
 from lab.run.load.rally import family
 from lab.run.load.rally.program import esrally
@@ -54,7 +55,7 @@ class RallyRace:
         self._folder = run.folder.path.absolute() / "rally"
         self._corpus = Corpus(0, 0, 0)
         self._prepared_s = 0.0
-        self._command: CommandSink | None = None
+        self._command: Program | None = None
 
     def load(self, latest: Callable[[], Sample | None]) -> None:
         """Write the corpus and start Rally (phase `fill`); follow the index until it has everything (phase `load`).
@@ -73,7 +74,7 @@ class RallyRace:
         with self._run.clock.phase("load"):
             self._follow(command, latest)
 
-    def _start(self) -> CommandSink:
+    def _start(self) -> Program:
         run, documents = self._run, self._run.dataset.documents
         refuse_foreign_actors()
         run.progress.begin("fill", "writing Rally's corpus", documents)
@@ -89,17 +90,18 @@ class RallyRace:
         )
         words = self._folder / "command.json"
         words.write_text(json.dumps(race), "utf-8")
-        self._command = CommandSink(
+        self._command = Program(
             (sys.executable, "-P", family.__file__, str(words)),
             name="Rally",
             log=run.folder.path / LOG,
             folder=self._folder,
             environment={**run.target.child_environment, **own_places(self._folder)},
+            clock=CLOCK.now_s,
         )
         run.children["rally"] = self._command.start()
         return self._command
 
-    def _wait_for_first(self, command: CommandSink) -> None:
+    def _wait_for_first(self, command: Program) -> None:
         """Return once Rally has sent a document; what it does before is no part of the load."""
         self._run.progress.begin("fill", "Rally prepares", None)
         deadline = time.monotonic() + BEGINS_WITHIN_S
@@ -113,7 +115,7 @@ class RallyRace:
             self._run.progress.update(0)
             time.sleep(POLL_S)
 
-    def _follow(self, command: CommandSink, latest: Callable[[], Sample | None]) -> None:
+    def _follow(self, command: Program, latest: Callable[[], Sample | None]) -> None:
         run, documents = self._run, self._run.dataset.documents
         run.progress.begin("load", "indexing", documents)
         watch = DrainWatch(documents, self._load.timeout_s, goal="indexed")

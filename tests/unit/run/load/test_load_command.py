@@ -8,15 +8,23 @@ import psutil
 import pytest
 
 from lab.errors import ProfileError, StackError
-from lab.run.load.command import CommandSink, filled_command
+from lab.program import Program
+from lab.run.load.command import filled_command
 
 VALUES = {"topic": "sluice-books-1", "group": "connect-sluice-books-1"}
 PATIENCE_S = 30.0
 
 
-def pipeline(folder: Path, *command: str, **environment: str) -> CommandSink:
+def pipeline(folder: Path, *command: str, **environment: str) -> Program:
     """A command that logs into the folder."""
-    return CommandSink(command, log=folder / "sink.log", folder=folder, environment=environment, clock=lambda: 1009.0)
+    return Program(
+        command,
+        log=folder / "sink.log",
+        folder=folder,
+        environment=environment,
+        name=f"sink.command: {command[0]}",
+        clock=lambda: 1009.0,
+    )
 
 
 def logged(folder: Path, text: str) -> str:
@@ -27,7 +35,7 @@ def logged(folder: Path, text: str) -> str:
     return log
 
 
-def ended(sink: CommandSink) -> None:
+def ended(sink: Program) -> None:
     """Look until the command is seen to have ended."""
     deadline = time.monotonic() + PATIENCE_S
     while sink.ended_s is None and time.monotonic() < deadline:

@@ -9,7 +9,7 @@ import pytest
 from lab.endpoints import Access, HttpAccess, basic
 from lab.errors import ProfileError
 from lab.profiles import Dataset, Profile, Sink
-from lab.run.load.sink import connector_config
+from lab.run.load.connector import connector_config
 from lab.stack.places import ROOT
 
 VALUES = {

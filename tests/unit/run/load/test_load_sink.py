@@ -11,6 +11,7 @@ from lab.errors import StackError
 from lab.profiles import load_profile
 from lab.run.folder import RunFolder
 from lab.run.load import produce as producing
+from lab.run.load.command import CommandPipeline
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
 from lab.run.phases import RunContext
@@ -67,8 +68,9 @@ def ended_command(folder: Path, script: str) -> Sink:
     sink = sink_of(folder, "http://127.0.0.1:1", f"sink.command=[sh, -c, '{script}']")
     sink.configure()
     sink.start()
-    process = sink._pipeline and sink._pipeline._process
-    wait_until(lambda: process is not None and process.poll() is not None)
+    assert isinstance(sink.pipeline, CommandPipeline)
+    program = sink.pipeline._program
+    wait_until(lambda: program is not None and program._process is not None and program._process.poll() is not None)
     return sink
 
 

@@ -65,6 +65,20 @@ def test_an_altered_document_is_found_by_offset() -> None:
     assert verification.problems == (f"1 of 7 sampled documents differs from the dataset, such as {TOPIC}+1+2",)
 
 
+@pytest.mark.parametrize("key_is_id", [True, False])
+def test_documents_that_a_pipeline_changes_are_held_against_what_it_says(key_is_id: bool) -> None:  # noqa: FBT001
+    """Another document than the one produced is what must be stored, known by its key or by its contents."""
+    kafka = FakeKafka(Prices(documents=7, books=7))
+    marked = {name: {**document, "by": "it"} for name, document in index_by_key(kafka.dataset).items()}
+    ids = {"key_is_id": key_is_id, "ids_are_generated": not key_is_id}
+
+    def as_stored(document: bytes) -> bytes:
+        return orjson.dumps({**orjson.loads(document), "by": "it"})
+
+    assert verified(kafka, marked, **ids, as_stored=as_stored)[1].problems == ()
+    assert verified(kafka, marked, **ids)[1].problems != ()
+
+
 def test_a_record_more_than_was_delivered_is_a_problem() -> None:
     """The topic's own count is held against the producer's."""
     kafka = FakeKafka(Prices(documents=101, books=101), strangers=1)
