@@ -1,15 +1,17 @@
 """What an installed package may add to Sluice: the interface of each kind of extension.
 
-A package names what it adds as entry points, found by `producers.extensions`: datasets (`sluice.datasets`) and
-pipelines (`sluice.pipelines`).
+A package names what it adds as entry points, found by `producers.extensions`: datasets (`sluice.datasets`), pipelines
+(`sluice.pipelines`), kinds of questions (`sluice.questions`) and metrics (`sluice.metrics`). `docs/extending.md` shows
+each in use.
 """
 
+import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from lab.errors import ProfileError
 from lab.program import Program
@@ -17,16 +19,24 @@ from producers.dataset import Dataset, DatasetError, Record, Timeline
 from producers.extensions import Registry
 from producers.registry import Description, Option
 
+if TYPE_CHECKING:
+    from lab.records.run import Run
+    from lab.records.samples import Sample
+
 __all__ = [
+    "Answer",
     "Dataset",
     "DatasetError",
+    "Definition",
     "Description",
     "Ids",
     "Option",
     "Pipeline",
     "PipelineContext",
     "ProgramPipeline",
+    "QuestionKind",
     "Record",
+    "RunMetric",
     "Timeline",
 ]
 
@@ -166,3 +176,56 @@ class ProgramPipeline(Pipeline):
 
 PIPELINES: Final[Registry[type[Pipeline]]] = Registry("pipeline", Pipeline, {}, ProfileError)
 """Pipelines of installed packages; our connector and `sink.command` are none that a profile names here."""
+
+# --- questions --------------------------------------------------------------------------------------------------------
+
+Answer = list[str] | dict[str | tuple[str, ...], list[Any]] | int
+"""Ids, best first; or id or counted value → values; or a number."""
+
+
+class QuestionKind(ABC):
+    """Draws the values of a question, and works the right answer out from the dataset, never from the index."""
+
+    parameters: tuple[str, ...] = ()
+    """Names of the values, which requests of the question's file have as `$name`."""
+
+    @abstractmethod
+    def draw(self, dataset: Dataset, draw: random.Random) -> Mapping[str, str | int]:
+        """A value for each parameter."""
+
+    @abstractmethod
+    def right_answer(self, dataset: Dataset, values: Mapping[str, str | int]) -> Answer:
+        """The right answer for these values, over all documents."""
+
+
+QUESTION_KINDS: Final[Registry[type[QuestionKind]]] = Registry("question", QuestionKind, {}, ProfileError)
+"""Kinds of questions of installed packages."""
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One metric.
+
+    Attributes:
+        unit: A metric in something per second counts as faster where it is larger.
+        label: What a reader sees.
+        meaning: One sentence; what is counted, from which instant to which.
+    """
+
+    name: str
+    unit: str
+    label: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunMetric(Definition):
+    """A metric of an installed package: one value for a run.
+
+    Attributes:
+        value: Works it out from the run's record and the samples of its measured window; `None` where that cannot be.
+    """
+
+    value: "Callable[[Run, Sequence[Sample]], float | None]"

@@ -13,12 +13,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab import VERSION
+from lab.analysis.figures.definitions import BY_NAME
 from lab.cli.containers import Finding, finding, first_line_of
 from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
 from lab.cli.options import JsonOption
 from lab.console import console, print_json
 from lab.errors import ProfileError, StackError, refuse_without_checkout
+from lab.extensions import PIPELINES, QUESTION_KINDS
 from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.engines import engines
 from lab.stack.groups import Bounds, ServerGroups, controllers
@@ -35,6 +37,8 @@ from lab.stack.plugin import is_built, is_released, plugin_artifacts
 from lab.stack.ports import accepts_connections
 from lab.stack.runtimes import choose_java
 from lab.stack.shape import StackShape
+from producers.dataset import DatasetError
+from producers.registry import DATASETS
 
 NEEDED_DISK_BYTES = 5 * 10**9
 MARKS = {"good": "[green]✓[/green]", "optional": "[yellow]–[/yellow]", "bad": "[red]✗[/red]"}
@@ -51,7 +55,7 @@ def doctor(
     ] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Check Python, JDKs, Maven, memory, disk, ports and Docker. Exit status 3 if something is missing."""
+    """Check Python, JDKs, Maven, extensions, memory, disk, ports and Docker. Exit status 3 if something is missing."""
     if compose:
         refuse_without_checkout("doctor --compose")
     checks = (outside_containers,) if compose else (inside_containers,) if containers else CHECKS
@@ -105,6 +109,18 @@ def plugin() -> Iterator[Finding]:
     """The sink plugin, which needs neither Maven nor a JDK."""
     here = VERSION if is_released(ROOT / "connect") else "built"
     yield Finding("sink plugin", "good", here if is_built(ROOT / "connect") else "is built by the first run")
+
+
+def extensions() -> Iterator[Finding]:
+    """What installed packages add, and which of it cannot be used."""
+    for registry in (DATASETS, PIPELINES, QUESTION_KINDS, BY_NAME):
+        for name in registry.offers():
+            try:
+                registry[name]
+            except (ProfileError, DatasetError) as error:
+                yield Finding("extension", "bad", str(error))
+            else:
+                yield Finding("extension", "good", f"{registry.what} {name} of {registry.package(name)}")
 
 
 def memory() -> Iterator[Finding]:
@@ -186,6 +202,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     python,
     java,
     plugin,
+    extensions,
     artifacts,
     memory,
     disk,

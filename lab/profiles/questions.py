@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import Field, JsonValue, PositiveInt, model_validator
+from pydantic import Field, JsonValue, PositiveInt, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from lab.errors import ProfileError
+from lab.extensions import QUESTION_KINDS
 from lab.profiles.files import file_of, names_in
 from lab.profiles.located import Located
 from lab.profiles.models import Section
@@ -31,7 +33,8 @@ Value = str | int
 OF_BOOKS: Final = ("top", "first", "count")
 OF_EVENTS: Final = ("count", "counts_by", "counts_per", "unique", "ids")
 OF_VECTORS: Final = ("nearest",)
-"""Kinds of answers: what a right answer about books, about events, or about vectors, may be."""
+OF_PACKAGES: Final = ("kind",)
+"""Kinds of answers: about books, events or vectors, or as an installed package knows them."""
 
 Conditions = Mapping[str, Mapping[Literal["is", "below", "from"], Value]]
 """Field → comparison → a value or `$parameter`."""
@@ -73,10 +76,19 @@ class RightAnswer(Section):
     within: float = Field(0, ge=0, lt=1, description="the allowed error of that number, as a share of it")
     ids: Literal[True] | None = Field(None, description="true: the ids of the events, in any order")
     nearest: PositiveInt | None = Field(None, description="how many ids, those nearest to the `near` parameter first")
+    kind: str | None = Field(None, description="a kind of question of an installed package, which draws the parameters")
+
+    @model_serializer(mode="wrap")
+    def _without_an_absent_kind(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An answer without one leaves fingerprints as they were before there was such a key."""
+        values: dict[str, Any] = written(self)
+        if self.kind is None:
+            values.pop("kind", None)
+        return values
 
     @model_validator(mode="after")
     def _is_one(self) -> "RightAnswer":
-        _one_of(self, *dict.fromkeys((*OF_BOOKS, *OF_EVENTS, *OF_VECTORS)))
+        _one_of(self, *dict.fromkeys((*OF_BOOKS, *OF_EVENTS, *OF_VECTORS, *OF_PACKAGES)))
         for name, other in (("top", "by"), ("by", "top"), ("most", "counts_by"), ("within", "unique")):
             if getattr(self, name) and getattr(self, other) is None:
                 raise ValueError(f"got `{name}` without `{other}`, expected both or none")
@@ -138,24 +150,33 @@ class Question(Section):
     models: Mapping[str, list[Step]] = Field(min_length=1, description="document model → the steps of an answer")
 
     @property
+    def kind(self) -> str | None:
+        """The kind of an installed package; `None` for a question whose truth is stated."""
+        return self.truth.answer.kind
+
+    @property
     def is_about_events(self) -> bool:
         """Whether its truth is said of the events of a window, and not of books."""
-        return self.dataset == "events"
+        return self.dataset == "events" and self.kind is None
 
     @property
     def is_about_vectors(self) -> bool:
         """Whether its truth is said of the nearest vectors."""
-        return self.dataset == "vectors"
+        return self.dataset == "vectors" and self.kind is None
 
     @property
     def is_about_books(self) -> bool:
         """Whether its truth is said of books and offers."""
-        return not (self.is_about_events or self.is_about_vectors)
+        return self.kind is None and not (self.is_about_events or self.is_about_vectors)
 
     @model_validator(mode="after")
     def _answers_of_its_dataset(self) -> "Question":
         allowed = OF_EVENTS if self.is_about_events else OF_VECTORS if self.is_about_vectors else OF_BOOKS
-        answer = self.truth.answer
+        answer, truth = self.truth.answer, self.truth
+        if self.kind is not None:
+            if self.parameters or truth.books or truth.offers or truth.events:
+                raise ValueError("truth.answer: got `kind` beside parameters or conditions, expected `kind` alone")
+            return self
         if not any(getattr(answer, name) is not None for name in allowed):
             choices = ", ".join(f"`{name}`" for name in allowed)
             raise ValueError(f"truth.answer: expected one of {choices} for the dataset `{self.dataset}`")
@@ -205,6 +226,8 @@ def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]
     question, tree, problems = read_model(path, label, Question, what="a question")
     if question is None:
         return None, problems
+    if question.kind is not None and (problem := _kind_problem(question.kind, tree)):
+        return question, [problem]
     checks = _unknown_values, _missing_windows, _unknown_fields, _cut_counts
     return question, [problem for check in checks for problem in check(question, tree)]
 
@@ -212,9 +235,23 @@ def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]
 # --- what a model cannot see ------------------------------------------------------------------------------------------
 
 
+def _kind_problem(kind: str, tree: Located) -> Problem | None:
+    """A kind that no installed package has, or that cannot be used."""
+    place, at = tree.place_of("truth", "answer", "kind"), "truth.answer.kind"
+    if kind not in QUESTION_KINDS:
+        return Problem(place, at, f'unknown kind "{kind}", {suggestion(kind, QUESTION_KINDS, "a kind")}')
+    try:
+        QUESTION_KINDS[kind]
+    except ProfileError as error:
+        return Problem(place, at, str(error))
+    return None
+
+
 def _unknown_values(question: Question, tree: Located) -> Iterator[Problem]:
     """Each `$name` that no parameter has."""
-    names = {f"${name}" for name in (*question.parameters, *(OF_THE_WINDOW if question.is_about_events else ()))}
+    drawn = QUESTION_KINDS[question.kind].parameters if question.kind else ()
+    windows = OF_THE_WINDOW if question.is_about_events else ()
+    names = {f"${name}" for name in (*question.parameters, *drawn, *windows)}
     for at, allowed in (("truth", names), *((f"models.{name}", names | {f"${IDS}"}) for name in question.models)):
         part = tree.at(*at.split("."))
         for entry in _scalars(part) if part is not None else ():

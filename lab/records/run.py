@@ -62,6 +62,7 @@ class Environment(Record):
         paging: Of this machine; `None` for servers elsewhere, and in records before 0.2.0.
         vector_options: Field of vectors → its index options in effect, those that Elasticsearch chose, too; `None` in
             records before 0.2.0.
+        extensions: Installed packages that add datasets, pipelines, questions or metrics → version; `None` without any.
     """
 
     sluice_version: str
@@ -80,6 +81,7 @@ class Environment(Record):
     cluster_settings: dict[str, object] | None = None
     paging: Paging | None = None
     vector_options: dict[str, dict[str, object]] | None = None
+    extensions: dict[str, str] | None = None
 
     @property
     def product(self) -> str:

@@ -15,6 +15,7 @@ from lab.profiles import Profile
 from lab.records.run import Environment, RunWarning, Server, WarningKind
 from lab.run.paging import paging_of
 from lab.stack.places import state_dir
+from producers.extensions import packages
 
 
 def cpu_model() -> str:
@@ -75,6 +76,7 @@ def describe_environment(
         cluster_settings=without_secrets(cluster_settings),
         connector=without_secrets(connector),
         vector_options=dict(vector_options),
+        extensions=packages() or None,
         paging=None if target == "remote" else paging_of(state_dir() if target == "local" else None),
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse, write_result
 from lab.clients.target import Target, topics_of
@@ -64,8 +65,9 @@ class Servers(ABC):
         """The profile as it runs on them; nothing is started to find out.
 
         Raises:
-            ProfileError: It asks for what they, or their version, lack.
+            ProfileError: It asks for what they, or their version, lack; or an installed metric cannot be used.
         """
+        BY_NAME.check()
         fitted = self._fitted(profile)
         check_codecs(fitted, plugins=self.has_plugins)
         check_fields(fitted)

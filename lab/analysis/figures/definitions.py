@@ -3,30 +3,17 @@
 To add a metric: define it here, yield it from a function of `metrics.py` or `queries.py`, list it in `scopes.py` unless
 it is of the run, and add its line to `docs/metrics.md`. A test compares them; result.json, reports, `compare` and
 suites then have it. A metric whose raw counter is not sampled yet needs that first: a field in
-`lab/records/samples.py`, read in `lab/monitor`.
+`lab/records/samples.py`, read in `lab/monitor`. Installed packages add metrics by `lab.extensions.RunMetric`.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Final
 
+from lab.errors import ProfileError
+from lab.extensions import Definition, RunMetric
 from lab.records.result import Metric
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """One metric.
-
-    Attributes:
-        label: What a reader sees.
-        meaning: One sentence; what is counted, from which instant to which.
-    """
-
-    name: str
-    unit: str
-    label: str
-    meaning: str
-
+from producers.extensions import Registry
 
 _SHARES = {
     "mean": ("mean", "on average"),
@@ -254,7 +241,10 @@ deployment_cpu_s | CPU-s | CPU of the deployment
 """)
 )
 
-BY_NAME = {definition.name: definition for definition in DEFINITIONS}
+BY_NAME: Final[Registry[Definition]] = Registry(
+    "metric", RunMetric, {definition.name: definition for definition in DEFINITIONS}, ProfileError
+)
+"""Ours, then those of installed packages."""
 
 TERMS = {
     "document": "One JSON object; what Elasticsearch stores.",

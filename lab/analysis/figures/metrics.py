@@ -13,7 +13,7 @@ from lab.analysis.figures.cost import (
     servers_are_here,
     used,
 )
-from lab.analysis.figures.definitions import metric
+from lab.analysis.figures.definitions import BY_NAME, metric
 from lab.analysis.figures.deployment import of_deployment
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent, probe_slowdown
 from lab.analysis.figures.indices import of_indices
@@ -33,6 +33,8 @@ from lab.analysis.figures.rates import (
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows
+from lab.errors import ProfileError
+from lab.extensions import RunMetric
 from lab.records.queries import QuestionAnswers
 from lab.records.result import Metric
 from lab.records.run import Run
@@ -80,7 +82,28 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
     own = of_queries_alone(run, cut) if run.load == "query" else of_documents(run, cut)
     answers_right = (figure for question in run.questions for figure in answers(question))
-    return (*own, *answers_right, *of_queries(run, cut.run), *of_ramp(run), *of_deployment(run))
+    installed = of_packages(run, cut.window)
+    return (*own, *answers_right, *of_queries(run, cut.run), *of_ramp(run), *of_deployment(run), *installed)
+
+
+def of_packages(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
+    """The figures of installed packages.
+
+    Raises:
+        ProfileError: A package cannot be used, or its metric fails on this run.
+    """
+    for name in BY_NAME.offers():
+        definition = BY_NAME[name]
+        if not isinstance(definition, RunMetric):
+            continue
+        try:
+            value = definition.value(run, window)
+        except Exception as error:
+            raise ProfileError(
+                f"metric {name} of {BY_NAME.package(name)}: {type(error).__name__}: {error}; uninstall it, or mend it, "
+                "and make the report anew with: ./sluice report"
+            ) from error
+        yield metric(name, value)
 
 
 def of_ramp(run: Run) -> Iterator[Metric]:

@@ -19,13 +19,13 @@ from lab.clients.elasticsearch import error_reason
 from lab.clients.http import HttpService
 from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
+from lab.extensions import Answer
 from lab.profiles import Profile
 from lab.profiles.models import Queries
 from lab.profiles.questions import IDS, Question, Reading, Step, book_fields, load_question, offer_fields
 from lab.records.queries import QuestionAnswers
 from lab.run.phases import RunContext
 from lab.run.query.right_answers import (
-    Answer,
     Key,
     QuestionValues,
     Values,
@@ -36,6 +36,7 @@ from lab.run.query.right_answers import (
     query_vectors,
     question_values,
     size_of,
+    values_of_kind,
 )
 from producers.dataset import Dataset
 from producers.datasets.aladin.shelf import shelf_of
@@ -275,6 +276,9 @@ def try_questions_out(run: RunContext) -> None:
 
 def _values_of_few(question: Question, dataset: Dataset) -> Values:
     """Values of a small dataset, of vectors of this one: what matters is how a request is built."""
+    if question.kind is not None:
+        (repeat,) = values_of_kind(question, dataset, 1, seed=1)
+        return repeat.values
     if isinstance(dataset, Vectors):
         (vector,) = query_vectors(dataset, 1)
         return drawn_vector(question.parameters, vector, random.Random(1))  # noqa: S311 - a sample
@@ -312,12 +316,17 @@ def named(question: str, model: str) -> Iterator[None]:
 
 def right_answers(questions: Sequence[Question], dataset: Dataset, queries: Queries) -> list[list[QuestionValues]]:
     """For each question what is asked in each repeat, warm-up first, and the right answer."""
-    shelf = shelf_of(
-        dataset,
-        dict.fromkeys(name for question in questions for name in book_fields(question)),
-        dict.fromkeys(name for question in questions for name in offer_fields(question)),
-    )
-    return [question_values(question, shelf, queries.warm_up + queries.repeats, queries.seed) for question in questions]
+    count, seed = queries.warm_up + queries.repeats, queries.seed
+    about_books = [question for question in questions if question.is_about_books]
+    books = dict.fromkeys(name for question in about_books for name in book_fields(question))
+    offers = dict.fromkeys(name for question in about_books for name in offer_fields(question))
+    shelf = shelf_of(dataset, books, offers) if about_books else None
+    return [
+        values_of_kind(question, dataset, count, seed)
+        if shelf is None or question.kind
+        else question_values(question, shelf, count, seed)
+        for question in questions
+    ]
 
 
 def ask_question(
@@ -331,6 +340,7 @@ def ask_question(
     name, stated = question
     model = requests_of(run.profile, stated)
     steps = stated.models[model]
+    what = "rows" if stated.kind else "books"
     warm_up, counted = repeats[: queries.warm_up], repeats[queries.warm_up :]
     service_time, took, totals, wrong = Latencies(), Latencies(), Counter[str](), []
     with named(name, model):
@@ -342,7 +352,7 @@ def ask_question(
             service_time.record(reply.service_time_ns)
             took.record(reply.took_ms * 1_000_000)
             if reply.answer != repeat.right:
-                wrong.append(f"answer {number}: {difference(reply.answer, repeat.right, 'books')}")
+                wrong.append(f"answer {number}: {difference(reply.answer, repeat.right, what)}")
             run.progress.update(number, f"{name}, {len(wrong)} wrong")
     return QuestionAnswers(
         name=name,

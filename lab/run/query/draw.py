@@ -10,11 +10,11 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
+from lab.extensions import QUESTION_KINDS, Answer
 from lab.profiles.models import Queries
 from lab.profiles.questions import Question, book_fields, offer_fields
 from lab.run.query.ask import filled, read_answer
 from lab.run.query.right_answers import (
-    Answer,
     Outcome,
     Values,
     compared,
@@ -74,6 +74,7 @@ class BoundQuestion:
         self._dataset = dataset
         self._queries = queries
         self._shelf = shelf
+        self._kind = QUESTION_KINDS[question.kind]() if question.kind else None
         self._vectors = dataset if isinstance(dataset, Vectors) and question.is_about_vectors else None
         if shelf is None and question.is_about_books:
             self._shelf = shelf_of(dataset, book_fields(question), offer_fields(question))
@@ -91,6 +92,7 @@ class BoundQuestion:
             self._queries.seed,
             # Books are the same in both of their models.
             repr(self._dataset) if self._shelf is None else ["aladin", self._dataset.seed, len(self._shelf.ids)],
+            *([QUESTION_KINDS.package(self.question.kind)] if self.question.kind else ()),
         ]
         return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
@@ -101,6 +103,8 @@ class BoundQuestion:
             searchable: Documents 0 … `searchable` - 1 can be found by now; others may come while the query is under
                 way, and none of them can fall into its window.
         """
+        if self._kind is not None:
+            return DrawnQuery(self._kind.draw(self._dataset, draw), (0, self._dataset.documents))
         if self._shelf is not None:
             values = drawn_values(self.question.parameters, self._shelf, draw)
             return DrawnQuery(values, (0, self._dataset.documents))
@@ -143,7 +147,8 @@ class BoundQuestion:
             return "books"
         if self._vectors is not None:
             return "vectors"
-        return "rows" if answer.counts_by or answer.counts_per else "values" if answer.unique else "events"
+        has_rows = answer.kind or answer.counts_by or answer.counts_per
+        return "rows" if has_rows else "values" if answer.unique else "events"
 
     @cached_property
     def _query_vectors(self) -> list[tuple[float, ...]]:
@@ -159,6 +164,8 @@ class BoundQuestion:
         return [[key.decode() for key in self._vectors.keys(row)] for row in nearest]
 
     def _right(self, rows: tuple[int, int], values: tuple[tuple[str, Any], ...]) -> tuple[Answer, int | None]:
+        if self._kind is not None:
+            return self._kind.right_answer(self._dataset, dict(values)), None
         if self._shelf is not None:
             return right_answer(self.question, self._shelf, dict(values)), None
         if self._vectors is not None:

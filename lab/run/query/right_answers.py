@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lab.extensions import QUESTION_KINDS, Answer
 from lab.profiles.models import QueryWindow
 from lab.profiles.questions import (
     WINDOW_END,
@@ -31,9 +32,6 @@ Values = Mapping[str, Value]
 Key = str | tuple[str, ...]
 """A book's id, or a value that is counted, with the values below it."""
 
-Answer = list[str] | dict[Key, list[Any]] | int
-"""Ids, of books best first; or id or counted value → values; or a number."""
-
 COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "is": operator.eq,
     "below": operator.lt,
@@ -52,17 +50,47 @@ class QuestionValues:
 
 
 def question_values(question: Question, shelf: Shelf, count: int, seed: int) -> list[QuestionValues]:
-    """So many repeats, no two with the same values while there are others; the same for every document model."""
+    """So many repeats of a question about books; the same for every document model."""
+    return repeats_of(
+        question,
+        count,
+        seed,
+        drawn=lambda draw: drawn_values(question.parameters, shelf, draw),
+        right=lambda values: right_answer(question, shelf, values),
+    )
+
+
+def values_of_kind(question: Question, dataset: Dataset, count: int, seed: int) -> list[QuestionValues]:
+    """So many repeats of a question whose kind an installed package has."""
+    kind = QUESTION_KINDS[str(question.kind)]()
+    return repeats_of(
+        question,
+        count,
+        seed,
+        drawn=lambda draw: kind.draw(dataset, draw),
+        right=lambda values: kind.right_answer(dataset, values),
+    )
+
+
+def repeats_of(
+    question: Question,
+    count: int,
+    seed: int,
+    *,
+    drawn: Callable[[random.Random], Values],
+    right: Callable[[Values], Answer],
+) -> list[QuestionValues]:
+    """So many repeats, no two with the same values while there are others."""
     draw = random.Random(f"{seed} {question.question}")  # noqa: S311 - a sample, no secret
     used: set[tuple[Value, ...]] = set()
     repeats = []
     for _ in range(count):
         for _ in range(TRIES):
-            values = drawn_values(question.parameters, shelf, draw)
+            values = drawn(draw)
             if tuple(values.values()) not in used:
                 break
         used.add(tuple(values.values()))
-        repeats.append(QuestionValues(values, right_answer(question, shelf, values)))
+        repeats.append(QuestionValues(values, right(values)))
     return repeats
 
 
