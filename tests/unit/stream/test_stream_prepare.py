@@ -47,6 +47,19 @@ def test_what_has_no_topic_or_no_connector_cannot_be_streamed(name: str, message
     assert str(refusal.value).endswith(message)
 
 
+def test_a_pipeline_of_a_package_cannot_be_streamed() -> None:
+    """An endless stream is a connector's."""
+    profile = load_profile("quickstart")
+    piped = profile.model_copy(
+        update={"sink": profile.sink.model_copy(update={"pipeline": "copy"}), "where": {"sink.pipeline": "mine.yaml:7"}}
+    )
+    with pytest.raises(ProfileError) as refusal:
+        refuse_unsuitable(piped)
+    assert str(refusal.value) == (
+        "mine.yaml:7: sink.pipeline: got a pipeline, expected a connector; use `./sluice run`"
+    )
+
+
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
