@@ -302,7 +302,7 @@ class Verify(Section):
     sample: int = Field(
         1000,
         ge=0,
-        description="Documents drawn at random and compared with the dataset; of up to 20,000 each is compared; 0: none",
+        description="Documents drawn at random and compared; of up to 20,000 each is compared; 0: none",
     )
 
 

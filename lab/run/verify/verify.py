@@ -51,7 +51,7 @@ class VerificationTarget:
         key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
         ids_are_generated: Whether the cluster has made the ids, so that documents are known by their contents alone.
         id_prefix: What stands before `topic+partition+offset`.
-        sample: Documents to draw at random from an index of more than 20,000; of a smaller one each is compared. 0: none.
+        sample: Documents to draw at random from an index of more than 20,000, of which each is compared else; 0: none.
         seed: Another seed draws others.
         refusals: Problems that the load itself has seen, a sentence each.
         shares_dead_letters: Whether the topic of dead letters has those of other topics, too.
