@@ -314,7 +314,7 @@ class Resizing:
         if text := limit_text(plan):
             console.print(text)
         elif sizes.times and sizes.times > 1 and plan.variants != begun.variants:
-            console.print(f"drains last {plan.window_s:g} s or more with {sizes.times} times the documents")
+            console.print(f"drains have {sizes.times} times the documents")
         return plan
 
 

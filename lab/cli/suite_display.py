@@ -19,8 +19,7 @@ from lab.console import console, table_of
 from lab.display import RunDisplay
 from lab.records.result import Result
 from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteRun, Variant
-from lab.suite.execution import least_blocks
-from lab.suite.plan import LEAST_RATIOS, Estimate, block_s, first_blocks, seconds_left
+from lab.suite.plan import LEAST_RATIOS, Estimate, block_s, first_blocks, least_blocks, seconds_left
 
 
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:

@@ -17,8 +17,9 @@ from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
-from lab.suite.execution import MOST_BLOCKS, Attempt, Bench, SuiteExecution, least_blocks
-from lab.suite.plan import INTERRUPTED_S, pairs_of_part
+from lab.suite.execution import MOST_BLOCKS, Bench, SuiteExecution
+from lab.suite.folder import Attempt
+from lab.suite.plan import INTERRUPTED_S, least_blocks, pairs_of_part
 
 MOST_WARM_UP_S = 75.0
 """Both sets run the same from here on, and change places, so what is left of their drift is in both of a comparison."""

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, inf, isfinite
 from pathlib import Path
@@ -11,7 +10,7 @@ from statistics import fmean, median
 from typing import Protocol
 
 from lab.analysis.figures.disturbance import disturbance
-from lab.analysis.suite.comparisons import Pair, planned_pairs
+from lab.analysis.suite.comparisons import Pair
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.analysis.suite.result import comparisons_too_wide
 from lab.errors import StackError
@@ -22,16 +21,21 @@ from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
-from lab.suite.folder import SuiteFolder
+from lab.suite.folder import Attempt, SuiteFolder
 from lab.suite.limit import LIMIT_S, LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
-from lab.suite.loads import LEAST_DRAIN_S, MOST_TIMES, LoadSizes, is_share, lengthened
-from lab.suite.plan import INTERRUPTED_S, WARM_SHARE, WARM_UPS, next_block, pairs_of_part, taken_s
+from lab.suite.loads import LEAST_DRAIN_S, MOST_TIMES, LoadSizes, is_share, lengthened, shortened
+from lab.suite.plan import (
+    INTERRUPTED_S,
+    RUN_BASE_S,
+    WARM_SHARE,
+    WARM_UPS,
+    least_blocks,
+    next_block,
+    pairs_of_part,
+    taken_s,
+)
 from producers.dataset import Dataset
 
-FIRST_BLOCKS = 4
-"""Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
-FIRST_BLOCKS_OF_FEW, FEW = 8, 6
-"""Few comparisons know less of the noise together: their intervals are wider."""
 MOST_BLOCKS = 60
 LEAST_REPEATED, MOST_REPEATED = 3, 0.2  # disturbed runs that are repeated: so many, or such a share of all
 LAST_RATES = 2
@@ -104,18 +108,6 @@ class SuiteProgress(Protocol):
     def narrowed(self, folder: Path, to_come: int | None) -> None:
         """Another block has ended; there is time for so many more, if the plan bounds it."""
         ...
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A run that has begun; block 0 is a warm-up drain."""
-
-    variant: Variant
-    folder: RunFolder
-    block: int
-    turn: int
-    attempt: int
-    started_s: float
 
 
 class SuiteExecution:
@@ -286,6 +278,7 @@ class SuiteExecution:
             self.warm_up(other)
         is_first = before is None or before[:2] != self.session[:2]
         if is_first and not self.was_warm:
+            self.shorten(block, begun_s)
             self.warm_on(together, self.plan.start_of(block), begun_s)
         if is_share(self.plan.rate) and self.plan.rate_docs_per_s is None and self.resize:
             self.stream_below_limit(together)
@@ -445,6 +438,25 @@ class SuiteExecution:
         if longer > times:
             self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=longer))
 
+    def shorten(self, block: int, begun_s: float) -> None:
+        """Make drains shorter where fewer than three blocks would fit in the time left, which compare nothing.
+
+        Args:
+            begun_s: When the warm-up began.
+        """
+        plan, names = self.plan, self.plan.order[block - 1]
+        walls_s = {run.variant: run.ended_s - run.started_s for run in self.ended if not run.block}
+        known_s = [walls_s[name] for name in names if name in walls_s]
+        is_open = plan.times is not None and plan.rate is None and not any(run.block for run in self.ended)
+        if not (is_open and known_s and self.minutes and self.resize and plan.limit_docs_per_s):
+            return
+        part_s = self.ends_s(plan.variant(names[0]).part, plan.start_of(block)) - self.spent_s()
+        warmed_s = self.clock() - begun_s
+        left_s = min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s))
+        times = shortened(plan.times or 1, len(names) * fmean(known_s), len(names) * RUN_BASE_S, left_s)
+        if times < (plan.times or 1):
+            self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=times))
+
     def run(
         self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1, short: bool = False
     ) -> tuple[SuiteRun, Result | None]:
@@ -461,7 +473,7 @@ class SuiteExecution:
         return self.ends(begun, outcome, may_repeat=lambda: attempt > 1 or self.may_repeat())
 
     def ends(
-        self, begun: "Attempt", outcome: Result | StackError, *, may_repeat: Callable[[], bool]
+        self, begun: Attempt, outcome: Result | StackError, *, may_repeat: Callable[[], bool]
     ) -> tuple[SuiteRun, Result | None]:
         """Write a run down.
 
@@ -493,9 +505,3 @@ class SuiteExecution:
         self.ended.append(run)
         self.progress.ended(run, result)
         return run, result
-
-
-def least_blocks(plan: SuitePlan) -> int:
-    """How many blocks of everything come before a comparison may be found narrow enough."""
-    comparisons = [pair for pair in planned_pairs(plan) if pair[0] != plan.repetition]
-    return FIRST_BLOCKS if len(comparisons) >= FEW else FIRST_BLOCKS_OF_FEW

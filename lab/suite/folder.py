@@ -19,6 +19,18 @@ HASH_DIGITS = 12
 
 
 @dataclass(frozen=True)
+class Attempt:
+    """A run that has begun; block 0 is a warm-up drain."""
+
+    variant: Variant
+    folder: RunFolder
+    block: int
+    turn: int
+    attempt: int
+    started_s: float
+
+
+@dataclass(frozen=True)
 class SuiteFolder:
     """Where a suite keeps its records."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
+from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.profiles import Direct, Profile
 from lab.profiles.loader import override
 from lab.profiles.models import Drain, Stream
@@ -46,6 +47,19 @@ def lengthened(takes_s: float, least_s: float, most: int | None) -> int:
     """By what the documents of a drain are multiplied that takes so long and shall last longer."""
     times = 1 if takes_s >= least_s else ceil(MARGIN * least_s / takes_s)
     return times if most is None else min(most, times)
+
+
+def shortened(times: int, block_s: float, around_s: float, left_s: float) -> int:
+    """By what the documents of drains are multiplied so that the blocks of a comparison fit in the time that is left.
+
+    Args:
+        times: By what they are now.
+        block_s: A block with drains of that size.
+        around_s: Of that, what does not depend on the number of documents.
+    """
+    if LEAST_BLOCKS * block_s <= left_s or block_s <= around_s:
+        return times
+    return max(1, int(times * max(0.0, left_s / LEAST_BLOCKS - around_s) / (block_s - around_s)))
 
 
 def sizes_of(plan: SuitePlan) -> LoadSizes | None:

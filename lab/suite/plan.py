@@ -21,6 +21,10 @@ from lab.suite.limit import LEAST_DRAINS, LIMIT_S
 from lab.suite.loads import is_share
 from lab.suite.order import block_order
 
+FIRST_BLOCKS = 4
+"""Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
+FIRST_BLOCKS_OF_FEW, FEW = 8, 6
+"""Few comparisons know less of the noise together: their intervals are wider."""
 RUN_BASE_S = 6.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""
 RATE_DOCS_PER_S = 12_000.0
@@ -382,3 +386,9 @@ def earlier_wall_s(runs: Path, variant: Variant) -> float | None:
             if run.documents.produced == variant.documents:
                 walls.append(run.ended_s - run.started_s)
     return median(walls) if walls else None
+
+
+def least_blocks(plan: SuitePlan) -> int:
+    """How many blocks of everything come before a comparison may be found narrow enough."""
+    comparisons = [pair for pair in planned_pairs(plan) if pair[0] != plan.repetition]
+    return FIRST_BLOCKS if len(comparisons) >= FEW else FIRST_BLOCKS_OF_FEW

@@ -13,8 +13,8 @@ from lab.records.result import Result
 from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
 from lab.suite.duets import LEAST_WARM_UPS, DuetExecution
-from lab.suite.execution import FIRST_BLOCKS_OF_FEW
 from lab.suite.folder import SuiteFolder
+from lab.suite.plan import FIRST_BLOCKS_OF_FEW
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_result
 from tests.unit.suite.test_suite_width import Widths, a_width
 

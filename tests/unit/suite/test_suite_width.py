@@ -8,20 +8,17 @@ from typing import ClassVar
 
 import pytest
 
+from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.records.result import Result
 from lab.records.run import Phase
 from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
-from lab.suite.execution import (
-    FIRST_BLOCKS,
-    FIRST_BLOCKS_OF_FEW,
-    MOST_BLOCKS,
-    SuiteExecution,
-    least_blocks,
-)
+from lab.suite.execution import MOST_BLOCKS, SuiteExecution
 from lab.suite.folder import SuiteFolder
-from lab.suite.loads import MOST_TIMES, LoadSizes
+from lab.suite.loads import MOST_TIMES, LoadSizes, shortened
+from lab.suite.plan import FIRST_BLOCKS, FIRST_BLOCKS_OF_FEW, least_blocks
+from tests.unit.suite.drained import DrainedServers
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan, a_result
 
 NAMES = ("control", "static", "flat")
@@ -459,3 +456,34 @@ def test_all_variants_of_a_part_run_uncounted_before_one_counts(tmp_path: Path) 
     executed(folder, bench, Widths())
     warm = [("a", True)] * 2 + [("b", True)]
     assert bench.ran == [*warm, ("a", False), ("b", False), ("x", True), ("y", True), ("x", False), ("y", False)]
+
+
+@pytest.mark.parametrize(("minutes", "is_shorter"), [(6, True), (30, False)])
+def test_drains_are_shortened_where_three_blocks_would_not_fit_in_the_time(
+    tmp_path: Path, minutes: int, *, is_shorter: bool
+) -> None:
+    """On a slow machine 40 minutes were over after two blocks, and nothing could be compared."""
+    bench = DrainedServers(40_000.0, between=0.0, within=0.0, seed=1)
+    plan = a_width(minutes=minutes).model_copy(update={"window_s": 20.0})
+    variants = tuple(each.model_copy(update={"documents": bench.documents}) for each in plan.variants)
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
+    sizes = []
+
+    def resize(wanted: LoadSizes) -> SuitePlan:
+        sizes.append(wanted.times or 1)
+        bench.times = wanted.times or 1
+        folder.write_plan(folder.plan().model_copy(update=vars(wanted)))
+        return folder.plan()
+
+    warm = {"is_warm": lambda rates: len(rates) > 1, "too_wide": Widths(), "clock": lambda: bench.now_s}
+    SuiteExecution(folder, bench, Silent(), resize=resize, **warm).execute()  # type: ignore[arg-type]
+    assert (sizes[-1] < max(sizes)) is is_shorter
+    assert min(counted(folder).values()) >= LEAST_BLOCKS
+    assert folder.runs()[-1].ended_s - folder.runs()[0].started_s <= 60 * minutes
+
+
+def test_how_much_shorter_follows_from_what_a_block_takes_beside_its_documents() -> None:
+    """Three blocks of 100 s in 240 s: 80 s each, of which 40 go around the loads; 40 of 60 s leave two thirds."""
+    assert shortened(6, block_s=100.0, around_s=40.0, left_s=240.0) == 4
+    assert shortened(6, block_s=80.0, around_s=40.0, left_s=240.0) == 6
+    assert shortened(6, block_s=100.0, around_s=40.0, left_s=30.0) == 1

@@ -16,7 +16,8 @@ from lab.analysis.tune.goals import parsed_goal
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, VariantMetric
 from lab.records.tune import START, Bound, Candidate, Combination, Stage, TunePlan, combination_name
-from lab.suite.execution import FIRST_BLOCKS_OF_FEW, MOST_BLOCKS
+from lab.suite.execution import MOST_BLOCKS
+from lab.suite.plan import FIRST_BLOCKS_OF_FEW
 from lab.tune.execution import CONFIRM_PRECISION
 from lab.tune.search import Search, Times
 
