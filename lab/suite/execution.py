@@ -23,7 +23,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.folder import Attempt, SuiteFolder
 from lab.suite.limit import LIMIT_S, LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
-from lab.suite.loads import LEAST_DRAIN_S, MOST_TIMES, LoadSizes, is_share, lengthened, shortened
+from lab.suite.loads import LEAST_DRAIN_S, MARGIN, MOST_TIMES, LoadSizes, is_share, lengthened, shortened
 from lab.suite.plan import (
     INTERRUPTED_S,
     RUN_BASE_S,
@@ -452,7 +452,7 @@ class SuiteExecution:
             return
         part_s = self.ends_s(plan.variant(names[0]).part, plan.start_of(block)) - self.spent_s()
         warmed_s = self.clock() - begun_s
-        left_s = min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s))
+        left_s = min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s)) / MARGIN
         times = shortened(plan.times or 1, len(names) * fmean(known_s), len(names) * RUN_BASE_S, left_s)
         if times < (plan.times or 1):
             self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=times))

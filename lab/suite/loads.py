@@ -16,7 +16,7 @@ COUNTS = ("documents", "books")
 
 
 MARGIN = 1.2
-"""Other variants may be faster than the one that the servers are warmed with."""
+"""Other variants may be faster than the one that the servers are warmed with, and later runs slower than earlier."""
 MOST_TIMES = 50
 LEAST_DRAIN_S = 10.0
 """Of the fastest variant: the start, three seconds of warm-up, five that are measured, and the end."""
