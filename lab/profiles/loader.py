@@ -66,7 +66,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     if profile is None or problems:
         raise refusal(problems)
     mapping_for(profile, root)
-    if profile.load.via == "kafka" and not profile.sink.command:
+    if profile.load.uses_kafka and not profile.sink.command:
         load_template(profile.sink.connector, root)
     return profile
 

@@ -369,7 +369,7 @@ class VariantBench(ABC):
     @cached_property
     def kept(self) -> frozenset[str]:
         """The kept indices that variants of the suite read."""
-        reading = {name: profile for name, profile in self.profiles.items() if profile.load.mode == "query"}
+        reading = {name: profile for name, profile in self.profiles.items() if not profile.load.fills_index}
         names = (kept_index(profile, self.datasets[name], ROOT) for name, profile in reading.items())
         return frozenset(filter(None, names))
 
@@ -467,7 +467,7 @@ def narrowed(target: Target, data_nodes: int) -> Target:
 
 def way_of(profile: Profile) -> str:
     """How a profile uses the servers: code that only another way has run is cold for this one."""
-    if profile.load.via != "kafka":
+    if not profile.load.uses_kafka:
         # To Elasticsearch it is the same who sends bulk requests.
-        return "query" if profile.load.mode == "query" else "direct"
+        return "direct" if profile.load.fills_index else "query"
     return " ".join(profile.sink.command) if profile.sink.command else profile.sink.connector

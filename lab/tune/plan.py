@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from lab.profiles import Profile
 from lab.profiles.spaces import Start
 from lab.suite.loads import COUNTS, MARGIN, STREAM_S
 from lab.suite.plan import RATE_DOCS_PER_S, RUN_BASE_S, WARM_UPS
@@ -67,9 +66,3 @@ def expected(documents: int, most_documents: int | None, window_s: float, *, sta
     warm_up_s = RUN_BASE_S + BETWEEN_S + documents / RATE_DOCS_PER_S
     run_s = RUN_BASE_S + BETWEEN_S + load_s
     return Expected(run_s, WARM_UPS * warm_up_s + (0.0 if started else STARTING_S))
-
-
-def is_tunable(profile: Profile) -> bool:
-    """Whether a profile's load goes as fast as it can, so that its settings decide how fast."""
-    load = profile.load
-    return load.mode == "drain" and load.rate_docs_per_s is None and profile.maintain is None

@@ -27,7 +27,7 @@ def why_not_here(profile: Profile, root: Path) -> str | None:
     Args:
         root: The checkout, for connector templates.
     """
-    if profile.load.via != "kafka":
+    if not profile.load.uses_kafka:
         return why_not_rally_here(profile)
     if profile.sink.command:
         return missing_program(profile.sink.command[0], root)
@@ -63,7 +63,7 @@ def why_not_on(worker_plugins: frozenset[str], profile: Profile, root: Path) -> 
         worker_plugins: Classes of the connectors that the worker has.
         root: The checkout, for connector templates.
     """
-    if profile.load.via != "kafka":
+    if not profile.load.uses_kafka:
         return None
     if profile.sink.command:
         return missing_program(profile.sink.command[0], root)
