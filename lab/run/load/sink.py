@@ -4,7 +4,7 @@ import math
 import shlex
 import string
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from lab.clients.connect import ConnectWorker
 from lab.clients.kafka import kafka_text
 from lab.endpoints import Access, Endpoints, words_without_secrets
 from lab.errors import ProfileError, StackError
-from lab.monitor import Sampler, read_sink_histograms
+from lab.monitor import read_sink_histograms
 from lab.monitor.processes import reason
 from lab.profiles import Profile
 from lab.profiles.mapping import TEMPLATES, load_template
 from lab.records.run import SinkHistograms
+from lab.records.samples import Sample
 from lab.run.load.availability import OURS
 from lab.run.load.command import CommandSink, filled_command, own_values
 from lab.run.load.drain import DrainWatch, Goal, wait_for_sample_after
@@ -96,8 +97,11 @@ class Sink:
         self.worker.create(self.run.names.connector, self.config)
         self.worker.wait_until_running(self.run.names.connector)
 
-    def drain(self, sampler: Sampler, delivered: int) -> None:
+    def drain(self, latest: Callable[[], Sample | None], delivered: int) -> None:
         """Wait until it has committed every record.
+
+        Args:
+            latest: The newest sample.
 
         Raises:
             StackError: A task failed, nothing moved for too long, or the profile's time was over.
@@ -105,10 +109,10 @@ class Sink:
         self.run.progress.begin("load", "indexing", delivered)
         goal: Goal = "either" if self._pipeline else "committed"
         watch = DrainWatch(delivered, self.run.profile.load.timeout_s, goal=goal)
-        while not watch.done(sampler.latest):
+        while not watch.done(latest()):
             if (ended_s := self.ended_s()) is not None:
                 self.run.children.pop("sink", None)
-                wait_for_sample_after(ended_s, lambda: sampler.latest)
+                wait_for_sample_after(ended_s, latest)
                 break
             self.run.progress.update(watch.position, watch.detail)
             time.sleep(POLL_S)

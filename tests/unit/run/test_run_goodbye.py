@@ -1,7 +1,6 @@
 """How a run ends: its record is written first, and no failure of the goodbye costs what was measured."""
 
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,6 +13,7 @@ from lab.profiles import load_profile
 from lab.records.run import Run
 from lab.run import runner
 from lab.run.folder import RunFolder
+from lab.run.phases import RunRequest
 from lab.stack.server import uninterrupted
 from tests.unit.analysis.synthetic import Truth, run
 from tests.unit.run.displays import SilentProgress
@@ -61,12 +61,12 @@ def ended_run(
     for client in ("cluster_of", "worker_of", "topics_of"):
         monkeypatch.setattr(runner, client, lambda *_, **__: Server(calls, failing))
 
-    def record_of(_run: object, _command: Sequence[str]) -> Run:
+    def make(_run: object) -> Run:
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
 
-    monkeypatch.setattr(runner._RunUnderWay, "record_of", record_of)
+    monkeypatch.setattr(runner._RunUnderWay, "make", make)
     target = cast(
         "Target", SimpleNamespace(child_environment={}, access=None, endpoints=None, check=str, cluster_settings={})
     )
@@ -74,9 +74,8 @@ def ended_run(
         "quickstart", overrides=["elasticsearch.cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}"]
     )
     try:
-        runner.run_profile(
-            profile, cast("Any", None), target, RunFolder(folder, "1"), root=folder, progress=SilentProgress()
-        )
+        request = RunRequest(profile, cast("Any", None), target, RunFolder(folder, "1"), folder)
+        runner.run_profile(request, SilentProgress())
     except KeyboardInterrupt:
         pytest.fail("the second Ctrl-C got through")
     finally:
