@@ -37,18 +37,18 @@ from lab.endpoints import words_without_secrets
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles import Profile
 from lab.profiles.datasets import known_dataset
-from lab.profiles.models import NOT_KAFKA
 from lab.profiles.spaces import Start, allowed_problem, candidates_of, load_space
 from lab.profiles.suites import rate_docs_per_s
 from lab.records.tune import Candidate, LeftOut, TunePlan, TuneResult
 from lab.run.folder import TUNES, become_latest, check_runs
+from lab.suite.loads import is_drain
 from lab.suite.plan import server_shape
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
 from lab.tune.execution import Profiles, TuneExecution, first_suite
 from lab.tune.folder import TuneFolder, find_tune
-from lab.tune.plan import Expected, expected, is_tunable, sized, window_of
+from lab.tune.plan import Expected, expected, sized, window_of
 from lab.tune.search import Search
 from producers.dataset import Dataset
 
@@ -201,14 +201,14 @@ class Tuning:
             raise ProfileError(f"--allow: {problem}")
         if not (isfinite(options.minutes) and options.minutes > 0):
             raise ProfileError(f"--minutes: got {options.minutes:g}, expected a number of minutes")
-        if not is_tunable(start.profile):
+        if not is_drain(start.profile):
             raise ProfileError(
                 f"{start.reference}: load: expected a drain without a rate, whose settings decide its rate"
             )
         servers.fitted(start.profile)
         datasets = OneDataset()
         there = datasets(start.profile).documents
-        if goal.rate and start.profile.load.via in NOT_KAFKA:
+        if goal.rate and not start.profile.load.uses_kafka:
             raise ProfileError(
                 f"--goal: latency at {goal.rate}: got a load without Kafka, which has no end-to-end latency, expected"
                 " another goal"

@@ -157,7 +157,7 @@ class RunView:
             self.cores,
             zero_s=self.progress.started_s if self.progress else 0.0,
             has_replicas=self._has_replicas,
-            via_kafka=profile is None or profile.load.via == "kafka",
+            via_kafka=profile is None or profile.load.uses_kafka,
             is_stream=profile is not None and profile.load.mode == "stream",
         )
 

@@ -65,7 +65,7 @@ def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgeme
         return Judgement()
     run = run_so_far(profile, cores, window)
     # Of queries alone nothing is indexed, and what their senders do is only known at the end.
-    limit = None if profile.load.mode == "query" else limited_by(run, window)
+    limit = limited_by(run, window) if profile.load.fills_index else None
     cut = Windows(window, window, window, window, (), None)
     disturbances = (server_restarted(cut), busy_machine(run, window), memory_pressure(window))
     return Judgement(
@@ -87,7 +87,7 @@ def said_now(said: Said, profile: Profile) -> Said:
 
 def run_so_far(profile: Profile, cores: float, window: Sequence[Sample]) -> Run:
     """The record of a run as far as rules ask for it before it has ended; what only its end tells is left out."""
-    load, via = profile.load, profile.load.via
+    load = profile.load
     return Run(
         run_id="",
         profile=profile.name,
@@ -96,12 +96,12 @@ def run_so_far(profile: Profile, cores: float, window: Sequence[Sample]) -> Run:
         ended_s=window[-1].at_s,
         phases=(),
         load=load.mode,
-        via=via,
+        via=load.via,
         index="",
         topic=None,
         documents=NO_DOCUMENTS,
         verification=Verification(verified=False, expect=profile.verify.expect, problems=()),
-        delivery=delivery(profile, window) if via == "kafka" else None,
+        delivery=delivery(profile, window) if load.uses_kafka else None,
         direct=direct(load, window) if isinstance(load, Direct) else None,
         rally=rally(load) if isinstance(load, Rally) else None,
         sink_histograms=SinkHistograms(record_age=None, bulk_service_time=None),
@@ -202,7 +202,7 @@ def servers_in(window: Sequence[Sample]) -> Iterable[Server]:
 
 def connector_settings(profile: Profile) -> dict[str, object]:
     """The settings by which the connector bounds its bulk requests, as the template and the profile have them."""
-    if profile.load.via != "kafka" or not profile.sink.is_connector:
+    if not profile.load.uses_kafka or not profile.sink.is_connector:
         return {}
     settings = {**load_template(profile.sink.connector, ROOT), **profile.sink.config}
     return {**settings, "tasks.max": str(settings.get("tasks.max", "")).replace("${tasks}", str(profile.sink.tasks))}

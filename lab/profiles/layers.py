@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from lab.profiles.datasets import dataset_in
 from lab.profiles.located import Located
-from lab.profiles.models import NOT_KAFKA
+from lab.profiles.models import NOT_KAFKA, Direct, QueryOnly, Rally, keys_only_of
 from lab.profiles.problems import Problem
 
 VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
@@ -35,14 +35,10 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 )
 """Sections of settings that other systems named: dotted names, however deep their author nested them."""
 
-ONLY_QUERIES = ("route", "codec_before", "segments")
+ONLY_QUERIES = keys_only_of(QueryOnly)
 """What a load has that reads a kept index, and no other."""
 
-_ONLY_VIA = {
-    "kafka": (),
-    "direct": ("connections", "batch_documents", "bulk_size_bytes"),
-    "rally": ("clients", "bulk_size"),
-}
+_ONLY_VIA = {"kafka": (), "direct": keys_only_of(Direct), "rally": keys_only_of(Rally)}
 """Way of a load → what no load of another way has."""
 
 OF_A_CONNECTOR = ("connector", "tasks", "config", "plugin_path")

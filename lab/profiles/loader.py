@@ -66,7 +66,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     if profile is None or problems:
         raise refusal(problems)
     mapping_for(profile, root)
-    if profile.load.via == "kafka" and profile.sink.is_connector:
+    if profile.load.uses_kafka and profile.sink.is_connector:
         load_template(profile.sink.connector, root)
     return profile
 

@@ -188,20 +188,45 @@ class Ramp(Section):
     step_s: float = Field(10, gt=0, description="How long each step lasts")
 
 
-class Drain(Section):
-    """The topic is filled first; then the connector starts and drains it as fast as it can."""
+class LoadSection(Section):
+    """A kind of load, and what others may ask of it.
+
+    Attributes:
+        uses_kafka: True if documents go through a topic and a sink.
+        fills_index: True if each run fills indices of its own.
+    """
+
+    uses_kafka: ClassVar[bool] = False
+    fills_index: ClassVar[bool] = True
+
+
+class SendsNoQueries:
+    """Loads that send no queries meanwhile, and whose rate nothing bounds."""
 
     queries: ClassVar[None] = None
     ramp: ClassVar[None] = None
 
-    mode: Literal["drain"] = Field("drain", description=MODE)
-    via: Literal["kafka"] = Field("kafka", description=VIA)
-    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
+
+class HasNoRate:
+    """Loads that go as fast as they can."""
+
     rate_docs_per_s: ClassVar[None] = None
 
 
-class Stream(Section):
+class Drain(SendsNoQueries, HasNoRate, LoadSection):
+    """The topic is filled first; then the connector starts and drains it as fast as it can."""
+
+    uses_kafka = True
+
+    mode: Literal["drain"] = Field("drain", description=MODE)
+    via: Literal["kafka"] = Field("kafka", description=VIA)
+    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
+
+
+class Stream(LoadSection):
     """The connector runs while documents are produced at a rate."""
+
+    uses_kafka = True
 
     mode: Literal["stream"] = Field(description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
@@ -211,14 +236,11 @@ class Stream(Section):
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
 
-class Direct(Section):
+class Direct(SendsNoQueries, LoadSection):
     """No Kafka and no sink: ready-made bulk requests of the same documents, ids and versions.
 
     Without a rate, what Elasticsearch takes at most, for a drain to be compared with.
     """
-
-    queries: ClassVar[None] = None
-    ramp: ClassVar[None] = None
 
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["direct"] = Field(description=VIA)
@@ -233,22 +255,20 @@ class Direct(Section):
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
 
-class Rally(Section):
+class Rally(SendsNoQueries, HasNoRate, LoadSection):
     """No Kafka and no sink: the documents of a direct load, with their ids and versions, sent by Rally's bulk task."""
-
-    queries: ClassVar[None] = None
-    ramp: ClassVar[None] = None
 
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["rally"] = Field(description=VIA)
     clients: PositiveInt = Field(2, description="Clients of the bulk task, each with one bulk request under way")
     bulk_size: PositiveInt = Field(2000, description="Documents in a bulk request")
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-    rate_docs_per_s: ClassVar[None] = None
 
 
-class QueryOnly(Section):
+class QueryOnly(HasNoRate, LoadSection):
     """Queries alone: the index is loaded and verified once, and kept for every run that reads the same layout."""
+
+    fills_index = False
 
     mode: Literal["query"] = Field(description=MODE)
     via: ClassVar[Literal["direct"]] = "direct"
@@ -262,11 +282,18 @@ class QueryOnly(Section):
     codec_before: str | None = Field(None, description="index.codec before it was reindexed or rewritten")
     segments: PositiveInt | None = Field(None, description="Segments of each shard that a force-merge leaves")
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-    rate_docs_per_s: ClassVar[None] = None
 
+
+KINDS_OF_LOAD: tuple[type[LoadSection], ...] = (Drain, Stream, Direct, Rally, QueryOnly)
 
 NOT_KAFKA = ("direct", "rally")
 """Ways of a load that know neither Kafka nor a sink."""
+
+
+def keys_only_of(kind: type[LoadSection]) -> tuple[str, ...]:
+    """Keys of the section `load` that one kind of load has, and no other."""
+    others = {name for other in KINDS_OF_LOAD if other is not kind for name in other.model_fields}
+    return tuple(name for name in kind.model_fields if name not in others)
 
 
 def load_kind(load: object) -> object:

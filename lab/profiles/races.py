@@ -52,7 +52,7 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
             "set": _size_of_warm_ups(first, settings),
             "minutes": RACE_MINUTES,
             "window_s": RACE_WINDOW_S,
-            "metrics": OF_QUERIES if first.load.mode == "query" else OF_LOADS,
+            "metrics": OF_LOADS if first.load.fills_index else OF_QUERIES,
         }
     )
     return Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"race-{profile.replace('/', '-')}")

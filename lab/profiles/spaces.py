@@ -15,7 +15,7 @@ from lab.profiles.index_settings import known_settings, parsed_version
 from lab.profiles.layers import OF_A_CONNECTOR, VERBATIM_SECTIONS, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.loader import ListEntry, effective, list_entry, load_profile, override, split_key
 from lab.profiles.located import Located
-from lab.profiles.models import NOT_KAFKA, Elasticsearch, Profile, Section
+from lab.profiles.models import Elasticsearch, Profile, Section
 from lab.profiles.problems import Problem, refusal, suggestion
 from lab.profiles.suites import cell_name
 from lab.profiles.yaml_model import TreePath, dotted, fields_at, read_model
@@ -267,7 +267,7 @@ def _changed(space: Space, start: Start, candidate: Candidate) -> Profile:
 def _without_use(setting: str, profile: Profile) -> str | None:
     """Why a setting says nothing to a profile; `None` if it does."""
     section, *names = split_key(setting)
-    if profile.load.via in NOT_KAFKA and section in WITHOUT_USE_FOR_DIRECT:
+    if not profile.load.uses_kafka and section in WITHOUT_USE_FOR_DIRECT:
         return f"a load via {profile.load.via} has no `{section}`"
     if profile.sink.command and section == "sink" and names[0] in OF_A_CONNECTOR:
         return "the sink is a command, which has no such setting"

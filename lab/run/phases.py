@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from lab.run.folder import RunFolder
 from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import FilledTopics, Inputs, topics_key
 from lab.run.names import Names, kept_index
+from lab.stack.places import ROOT
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 
@@ -120,29 +121,43 @@ class WatchedProgress:
 
 
 @dataclass(frozen=True)
-class RunContext:
-    """What every phase of one run works on.
+class RunRequest:
+    """A run to be made: of what, on which servers, into which folder.
 
     Attributes:
-        dataset: That of the profile.
+        dataset: Documents of the profile, made (and so checked) before any server was started.
+        folder: Takes the records.
         root: The checkout, for mappings, connector templates and questions.
-        children: Processes that the run has started and that still run: name → pid.
-        renamed: Indices that are called otherwise by now: name before → name.
+        command: The command line, for whoever wants to do it again.
         inputs: What earlier runs of a suite have filled and made, and this one may add to; `None` for a single run.
         drivers: Those on other hosts that stream the documents; `None` where this process does all of it.
+        gate: Called before each phase, which waits for its return.
     """
 
     profile: Profile
     dataset: Dataset
     target: Target
     folder: RunFolder
-    root: Path
+    root: Path = ROOT
+    command: Sequence[str] = ()
+    inputs: Inputs | None = None
+    drivers: Drivers | None = None
+    gate: Gate = open_gate
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContext(RunRequest):
+    """The request of one run, and the state that its phases share.
+
+    Attributes:
+        children: Processes that the run has started and that still run: name → pid.
+        renamed: Indices that are called otherwise by now: name before → name.
+    """
+
     progress: RunProgress
     clock: PhaseClock = field(default_factory=PhaseClock)
     children: dict[str, int] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
-    inputs: Inputs | None = None
-    drivers: Drivers | None = None
 
     @property
     def names(self) -> Names:

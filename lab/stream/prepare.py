@@ -82,7 +82,7 @@ def refuse_unsuitable(profile: Profile) -> None:
     Raises:
         ProfileError: It is one.
     """
-    if profile.load.mode == "query":
+    if not profile.load.fills_index:
         place = profile.where.get("load.mode", profile.name)
         raise ProfileError(f"{place}: load.mode: got query, expected documents to stream; use `./sluice run`")
     stated = (profile.where.get(key) for key in ("load.via", "sink.command", "sink.pipeline"))
@@ -90,7 +90,7 @@ def refuse_unsuitable(profile: Profile) -> None:
     if profile.indices > 1:
         place = profile.where.get("indices", profile.name)
         raise ProfileError(f"{place}: indices: got {profile.indices}, expected 1; use `./sluice run`")
-    if profile.load.via != "kafka":
+    if not profile.load.uses_kafka:
         raise ProfileError(f"{place}: load.via: got {profile.load.via}, expected kafka; use `./sluice run`")
     if profile.sink.command:
         raise ProfileError(f"{place}: sink.command: got a command, expected a connector; use `./sluice run`")

@@ -165,7 +165,7 @@ SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", *BOUNDS}
 def _planned(variant: SuiteVariant, suite: Suite, documents: int | None, *, side_by_side: bool) -> Variant:
     profile = variant.profile
     window = profile.queries.window if profile.queries else None
-    loads_itself = profile.load.mode != "query" and profile.maintain is None
+    loads_itself = profile.load.fills_index and profile.maintain is None
     return Variant(
         name=variant.name,
         profile=profile.name,

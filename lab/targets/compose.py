@@ -158,7 +158,7 @@ def missing_plugin(profile: Profile, sink: str) -> str | None:
         sink: The plugin that the image is built with.
     """
     name = connector_class(profile, ROOT)
-    if profile.load.via != "kafka" or name is None or "." not in name or name.startswith((OURS, f"io.{sink}.")):
+    if not profile.load.uses_kafka or name is None or "." not in name or name.startswith((OURS, f"io.{sink}.")):
         return None
     return (
         f"sink.connector: {profile.sink.connector}: the worker's image (SINK={sink}) has no plugin with the class "

@@ -31,7 +31,7 @@ from lab.run.load.connector import ELASTICSEARCH_URLS
 from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import Inputs
 from lab.run.names import Names, kept_index
-from lab.run.phases import Gate, RunProgress, open_gate
+from lab.run.phases import Gate, RunProgress, RunRequest, open_gate
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
 from lab.run.query.layout import refuse_updates
 from lab.run.query.vectors import check_vectors
@@ -109,15 +109,8 @@ class Servers(ABC):
             target = self.target(profile)
             folder = RunFolder.create(runs, profile.name)
             try:
-                write_records(
-                    profile,
-                    dataset,
-                    target,
-                    folder,
-                    command=typed_command(),
-                    display=RunDisplay().showing(),
-                    drivers=drivers,
-                )
+                request = RunRequest(profile, dataset, target, folder, command=typed_command(), drivers=drivers)
+                write_records(request, RunDisplay().showing())
             finally:
                 # Servers of others keep nothing of ours.
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
@@ -228,33 +221,12 @@ def typed_command() -> tuple[str, ...]:
     return (as_called("./sluice"), *words_without_secrets(sys.argv[1:]))
 
 
-def write_records(
-    profile: Profile,
-    dataset: Dataset,
-    target: Target,
-    folder: RunFolder,
-    *,
-    command: Sequence[str],
-    display: AbstractContextManager[RunProgress],
-    inputs: Inputs | None = None,
-    drivers: Drivers | None = None,
-    gate: Gate = open_gate,
-) -> None:
-    """Run the profile on the target's servers, its records into the folder."""
-    folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
+def write_records(request: RunRequest, display: AbstractContextManager[RunProgress]) -> None:
+    """Make the run, its records into its folder."""
+    profile = profile_without_secrets(request.profile)
+    request.folder.write_text("profile.json", profile.model_dump_json(indent=1) + "\n")
     with display as shown:
-        run_profile(
-            profile,
-            dataset,
-            target,
-            folder,
-            root=ROOT,
-            progress=shown,
-            command=command,
-            inputs=inputs,
-            drivers=drivers,
-            gate=gate,
-        )
+        run_profile(request, shown)
 
 
 def conclude(folder: RunFolder) -> Result:
@@ -347,16 +319,8 @@ class VariantBench(ABC):
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
         self.inputs.forget_broken(profile, dataset, target.endpoints)
         try:
-            write_records(
-                profile,
-                dataset,
-                target,
-                folder,
-                command=self.command,
-                inputs=self.inputs,
-                display=display,
-                gate=gate,
-            )
+            request = RunRequest(profile, dataset, target, folder, command=self.command, inputs=self.inputs, gate=gate)
+            write_records(request, display)
         finally:
             remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)
 
@@ -371,7 +335,7 @@ class VariantBench(ABC):
     @cached_property
     def kept(self) -> frozenset[str]:
         """The kept indices that variants of the suite read."""
-        reading = {name: profile for name, profile in self.profiles.items() if profile.load.mode == "query"}
+        reading = {name: profile for name, profile in self.profiles.items() if not profile.load.fills_index}
         names = (kept_index(profile, self.datasets[name], ROOT) for name, profile in reading.items())
         return frozenset(filter(None, names))
 
@@ -469,8 +433,8 @@ def narrowed(target: Target, data_nodes: int) -> Target:
 
 def way_of(profile: Profile) -> str:
     """How a profile uses the servers: code that only another way has run is cold for this one."""
-    if profile.load.via != "kafka":
+    if not profile.load.uses_kafka:
         # To Elasticsearch it is the same who sends bulk requests.
-        return "query" if profile.load.mode == "query" else "direct"
+        return "direct" if profile.load.fills_index else "query"
     sink = profile.sink
     return " ".join(sink.command) if sink.command else sink.pipeline or sink.connector

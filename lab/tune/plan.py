@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from lab.profiles import Profile
 from lab.profiles.spaces import Start
 from lab.suite.limit import LEAST_DRAINS, LIMIT_S
 from lab.suite.loads import COUNTS, MARGIN, STREAM_S, is_share
@@ -72,9 +71,3 @@ def expected(
     run_s = RUN_BASE_S + BETWEEN_S + load_s
     limit_s = LEAST_DRAINS * (RUN_BASE_S + BETWEEN_S + LIMIT_S) if is_share(rate) else 0.0
     return Expected(run_s, WARM_UPS * warm_up_s + limit_s + (0.0 if started else STARTING_S))
-
-
-def is_tunable(profile: Profile) -> bool:
-    """Check that a profile's load goes as fast as it can, so that its settings decide the rate."""
-    load = profile.load
-    return load.mode == "drain" and load.rate_docs_per_s is None and profile.maintain is None

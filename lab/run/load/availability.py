@@ -28,7 +28,7 @@ def why_not_here(profile: Profile, root: Path) -> str | None:
     Args:
         root: The checkout, for connector templates.
     """
-    if profile.load.via != "kafka":
+    if not profile.load.uses_kafka:
         return why_not_rally_here(profile)
     if not profile.sink.is_connector:
         return missing_pipeline(profile, root)
@@ -78,7 +78,7 @@ def why_not_on(worker_plugins: frozenset[str], profile: Profile, root: Path) -> 
         worker_plugins: Classes of the connectors that the worker has.
         root: The checkout, for connector templates.
     """
-    if profile.load.via != "kafka":
+    if not profile.load.uses_kafka:
         return None
     if not profile.sink.is_connector:
         return missing_pipeline(profile, root)

@@ -8,12 +8,11 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from lab.errors import StackError
-from lab.monitor import CLOCK
 from lab.profiles import Direct
-from lab.records.run import DirectLoad, PhaseName, SinkHistograms
+from lab.records.run import DirectLoad, PhaseName
 from lab.records.samples import Sample
 from lab.run.load.bodies import BulkBodies, prepare_bodies
-from lab.run.load.drain import DrainWatch, wait_for_sample_after
+from lab.run.load.drain import DrainWatch
 from lab.run.load.inputs import bodies_key
 from lab.run.phases import RunContext
 from producers.children import ChildError, Children
@@ -41,30 +40,6 @@ class ReadySender:
     def record(self, done: Mapping[str, Any], entities: int) -> DirectLoad:
         """What it has done, for the run's record."""
         return direct_record(self.load, self.bodies, done, entities=entities, prepared_s=self.prepared_s)
-
-
-def load_directly(
-    run: RunContext, load: Direct, latest: Callable[[], Sample | None]
-) -> tuple[DirectLoad, SinkHistograms]:
-    """Make the bulk bodies (phase `fill`), send them and wait until a sample has seen the last of them (phase `load`).
-
-    Args:
-        latest: The newest sample.
-
-    Raises:
-        StackError: The bodies have no room, Elasticsearch refuses requests, or nothing moves any more.
-    """
-    with contextlib.ExitStack() as leaving:
-        with run.clock.phase("fill"):
-            ready = leaving.enter_context(ready_sender(run, load, run.names.indices))
-        with run.clock.phase("load"):
-            done = send_bodies(run, ready, latest, phase="load")
-            wait_for_sample_after(CLOCK.now_s(), latest)
-    entities = run.dataset.entities(0, run.dataset.documents)
-    return (
-        ready.record(done, entities),
-        SinkHistograms(record_age=None, bulk_service_time=done["service_times"]),
-    )
 
 
 @contextlib.contextmanager

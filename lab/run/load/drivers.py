@@ -9,6 +9,7 @@ from lab.clients.kafka import kafka_text
 from lab.endpoints import is_secret
 from lab.errors import ProfileError
 from lab.profiles import Profile
+from lab.profiles.models import Stream
 from producers.share import MOST_SHARES, Share
 
 BY_HAND_START_IN_S = 120.0
@@ -91,8 +92,8 @@ class Drivers:
             ProfileError: It is no stream at one rate into one topic, or sends queries meanwhile.
         """
         load = profile.load
-        if load.via != "kafka" or load.mode != "stream":
-            got = f"load.mode={load.mode}" if load.via == "kafka" or load.mode == "query" else f"load.via={load.via}"
+        if not isinstance(load, Stream):
+            got = f"load.mode={load.mode}" if load.uses_kafka or not load.fills_index else f"load.via={load.via}"
         elif load.ramp is not None:
             got = "load.ramp"
         elif load.queries is not None:

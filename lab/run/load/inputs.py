@@ -10,7 +10,8 @@ from pathlib import Path
 from lab.clients.target import topics_of
 from lab.endpoints import Endpoints
 from lab.errors import StackError
-from lab.profiles import Direct, Profile
+from lab.profiles import Profile
+from lab.profiles.models import Direct, Drain
 from lab.run.load.bodies import BulkBodies
 from lab.run.verify.topic import TopicComparison
 from producers.dataset import Dataset
@@ -99,7 +100,7 @@ class Inputs:
 
 def topics_key(profile: Profile, dataset: Dataset, endpoints: Endpoints) -> str | None:
     """What two runs must share to drain the same topics; `None` for one whose topics are filled while it drains."""
-    if profile.load.via != "kafka" or profile.load.mode != "drain":
+    if not isinstance(profile.load, Drain):
         return None
     parts = (profile.dataset, profile.topic, profile.producer)
     decisive = [part.model_dump(mode="json") for part in parts]

@@ -12,10 +12,11 @@ import httpx
 from lab.clients.connect import ConnectWorker
 from lab.errors import SluiceError, StackError
 from lab.extensions import PIPELINES, Pipeline, PipelineContext
-from lab.monitor import CLOCK, Sampler, read_sink_histograms
+from lab.monitor import CLOCK, read_sink_histograms
 from lab.monitor.processes import reason
 from lab.program import last_lines_of
 from lab.records.run import SinkHistograms
+from lab.records.samples import Sample
 from lab.run.load.availability import OURS
 from lab.run.load.command import CommandPipeline, own_values
 from lab.run.load.connector import Connector, placeholders
@@ -105,8 +106,11 @@ class Sink:
                 raise self._failure("ended before it was ready")
             time.sleep(POLL_S)
 
-    def drain(self, sampler: Sampler, delivered: int) -> None:
+    def drain(self, latest: Callable[[], Sample | None], delivered: int) -> None:
         """Wait until it has committed every record, or says that none is left.
+
+        Args:
+            latest: The newest sample.
 
         Raises:
             StackError: A task failed, nothing moved for too long, or the profile's time was over.
@@ -114,12 +118,12 @@ class Sink:
         self.run.progress.begin("load", "indexing", delivered)
         goal: Goal = "committed" if self.run.profile.sink.is_connector else "either"
         watch = DrainWatch(delivered, self.run.profile.load.timeout_s, goal=goal)
-        while not watch.done(sampler.latest):
+        while not watch.done(latest()):
             is_done = self._asked(lambda: self.pipeline.lag(delivered)) == 0
             if (ended_s := CLOCK.now_s() if is_done else self.ended_s()) is not None:
                 if not is_done:
                     self.run.children.pop("sink", None)
-                wait_for_sample_after(ended_s, lambda: sampler.latest)
+                wait_for_sample_after(ended_s, latest)
                 break
             self.run.progress.update(watch.position, watch.detail)
             time.sleep(POLL_S)

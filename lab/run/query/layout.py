@@ -95,7 +95,7 @@ def refuse_updates(profile: Profile, dataset: Dataset) -> None:
     Raises:
         ProfileError: The profile reads a kept index, and several documents share a key.
     """
-    if profile.load.mode == "query" and (again := dataset.documents - len(dataset.latest())):
+    if not profile.load.fills_index and (again := dataset.documents - len(dataset.latest())):
         place = profile.where.get("dataset.name", profile.name)
         raise ProfileError(
             f"{place}: dataset: got {again:,} documents that replace an earlier one of their key, expected none, as a "

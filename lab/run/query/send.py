@@ -11,7 +11,7 @@ import numpy as np
 from lab.clients.elasticsearch import seconds
 from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
-from lab.profiles.models import QueryLoad
+from lab.profiles.models import QueryLoad, QueryOnly
 from lab.profiles.questions import load_question
 from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
 from lab.records.samples import Sample
@@ -283,7 +283,7 @@ def sending_task(run: RunContext, load: QueryLoad, refresh_interval_s: float | N
         "root": str(run.root),
         "queries": profile.queries.model_dump(mode="json"),
         "load": load.model_dump(mode="json"),
-        "ramp": None if profile.load.ramp is None or profile.load.mode != "query" else profile.load.ramp.model_dump(),
+        "ramp": profile.load.ramp.model_dump() if isinstance(profile.load, QueryOnly) and profile.load.ramp else None,
         "models": {name: requests_of(profile, load_question(name, run.root)) for name in profile.queries.questions},
         "documents_stream": refresh_interval_s is not None,
         "hold_s": refresh_interval_s + NEXT_COPY_S if refresh_interval_s is not None and copies_differ else 0.0,

@@ -1,7 +1,7 @@
 """How a run ends: its record is written first, and no failure of the goodbye costs what was measured."""
 
 import signal
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,8 +14,10 @@ from lab.profiles import load_profile
 from lab.records.run import Run
 from lab.run import runner
 from lab.run.folder import RunFolder
+from lab.run.phases import RunRequest
 from lab.stack.server import uninterrupted
 from tests.unit.analysis.synthetic import Truth, run
+from tests.unit.run.contexts import Recorder, context_of
 from tests.unit.run.displays import SilentProgress
 
 
@@ -61,22 +63,19 @@ def ended_run(
     for client in ("cluster_of", "worker_of", "topics_of"):
         monkeypatch.setattr(runner, client, lambda *_, **__: Server(calls, failing))
 
-    def record_of(_run: object, _command: Sequence[str]) -> Run:
+    def make(_run: object) -> Run:
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
 
-    monkeypatch.setattr(runner._RunUnderWay, "record_of", record_of)
+    monkeypatch.setattr(runner._RunUnderWay, "make", make)
     target = cast(
         "Target", SimpleNamespace(child_environment={}, access=None, endpoints=None, check=str, cluster_settings={})
     )
-    profile = load_profile(
-        "quickstart", overrides=["elasticsearch.cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}"]
-    )
+    profile = load_profile("quickstart", overrides=[SETTING])
     try:
-        runner.run_profile(
-            profile, cast("Any", None), target, RunFolder(folder, "1"), root=folder, progress=SilentProgress()
-        )
+        request = RunRequest(profile, cast("Any", None), target, RunFolder(folder, "1"), folder)
+        runner.run_profile(request, SilentProgress())
     except KeyboardInterrupt:
         pytest.fail("the second Ctrl-C got through")
     finally:
@@ -109,6 +108,41 @@ def test_what_ended_a_run_is_what_is_said(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(StackError, match="kafka has ended"):
         ended_run(tmp_path, monkeypatch, StackError("kafka has ended"), reset=ProfileError("refused"))
     assert not (tmp_path / "run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("deployed", "failing", "removed", "is_well"),
+    [
+        (False, {}, ["books"], True),
+        (True, {}, [], True),
+        (False, {"reset": StackError("gone")}, [], False),
+    ],
+    ids=["cut before the deployment ended", "deployed", "servers are gone"],
+)
+def test_what_a_run_has_set_is_taken_back_or_left_to_its_guard(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failing: dict[str, BaseException],
+    removed: list[str],
+    *,
+    deployed: bool,
+    is_well: bool,
+) -> None:
+    """A deployment that has ended has removed its repository itself. What even the guard leaves is said."""
+    for client in ("cluster_of", "worker_of", "topics_of"):
+        monkeypatch.setattr(runner, client, lambda *_, **__: Server([], failing))
+    repositories: list[str] = []
+    monkeypatch.setattr(runner, "remove_repository", lambda _, repository: repositories.append(repository))
+    context = context_of(tmp_path, "quickstart", SETTING)
+    begun: list[str] = []
+    progress = Recorder([], "", begin=lambda _, what, __: begun.append(what))
+    run = runner._RunUnderWay(replace(context, progress=cast("Any", progress)), sleep=lambda _: None)
+    told: list[bool] = []
+    run.guard = cast("Any", Recorder([], "", close=lambda *, all_is_well: told.append(all_is_well) or all_is_well))
+    run.guard.__dict__["repository"] = "books"
+    run.deployment = cast("Any", "deployed" if deployed else None)
+    run.close()
+    assert (repositories, told, len(begun)) == (removed, [is_well], 0 if is_well else 1)
 
 
 def test_a_handler_that_was_not_set_from_python_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,11 +18,20 @@ from lab.run import prepare, runner
 from lab.run.folder import RunFolder
 from lab.run.names import Names
 from lab.run.phases import RunContext
-from lab.run.prepare import remove_connectors, remove_earlier, remove_index, remove_topics, remove_traces
+from lab.run.prepare import (
+    INCLUDED,
+    create_index,
+    remove_connectors,
+    remove_earlier,
+    remove_index,
+    remove_topics,
+    remove_traces,
+)
 from lab.stack.places import ROOT
 from lab.stream import prepare as stream_prepare
 from lab.stream.prepare import prepare_stream
 from tests.unit.clients.rest_server import rest
+from tests.unit.run.contexts import Recorder
 from tests.unit.run.displays import SilentProgress
 
 BOOKS = "sluice-books"
@@ -57,6 +66,42 @@ def test_all_indices_that_runs_of_the_profile_have_left_are_removed() -> None:
         remove_earlier(ElasticsearchClient([server.url]), Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
     deleted = [path.split("?")[0] for method, path, _ in server.requests if method == "DELETE"]
     assert deleted == [f"/{BOOKS}", f"/{BOOKS}--3", f"/{BOOKS}--1-restored"]
+
+
+def test_an_index_into_which_somebody_has_copied_that_of_a_run_is_left_alone() -> None:
+    """A copied mapping brings the mark of the run's index; only the name of the copy is another."""
+    mark = {"run": "20260101-000007", "index": BOOKS}
+    answer = {name: {"mappings": {"_meta": {"sluice": mark}}} for name in (BOOKS, f"{BOOKS}-copy", f"{BOOKS}-2026")}
+    with rest((200, answer), (200, {})) as server:
+        remove_earlier(ElasticsearchClient([server.url]), Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
+    assert [path.split("?")[0] for method, path, _ in server.requests if method == "DELETE"] == [f"/{BOOKS}"]
+
+
+SIZE_INTERVAL, REFRESH, REPLICAS = "store.stats_refresh_interval", "refresh_interval", "number_of_replicas"
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "of_target", "setting", "expected"),
+    [
+        ("quickstart", {}, {}, SIZE_INTERVAL, "0s"),
+        ("quickstart", {}, {SIZE_INTERVAL: "7s"}, SIZE_INTERVAL, "7s"),
+        ("quickstart", {SIZE_INTERVAL: "11s"}, {SIZE_INTERVAL: "7s"}, SIZE_INTERVAL, "11s"),
+        ("quickstart", {REFRESH: "3s"}, {REFRESH: "5s"}, REFRESH, "3s"),
+        ("products/deploy", {REPLICAS: 2}, {REPLICAS: 1}, REPLICAS, 0),
+        ("products/deploy", {INCLUDED: "elasticsearch-3"}, {INCLUDED: "elasticsearch-2"}, INCLUDED, "elasticsearch-1"),
+    ],
+    ids=["ours", "target over ours", "profile over target", "profile over target, too", "deployed", "deployed, node"],
+)
+def test_settings_of_an_index_are_the_nearest_ones(
+    name: str, own: dict[str, Any], of_target: dict[str, Any], setting: str, expected: object
+) -> None:
+    """Settings of a deployment win over the profile, the profile over the target, the target over our default."""
+    profile = load_profile(name)
+    profile = profile.model_copy(update={"index": {**profile.index, **own}})
+    bodies: list[Any] = []
+    answers = {"create_index": lambda _, body: bodies.append(body), "has_analyzer": False, "index_health": ("green", 0)}
+    create_index(cast("Any", Recorder([], "", **answers)), profile, "books", "7", target_settings=of_target)
+    assert bodies[0]["settings"]["index"][setting] == expected
 
 
 class Topics:
@@ -181,7 +226,8 @@ def test_the_sink_of_a_killed_run_has_gone_before_the_index_is_made(tmp_path: Pa
     """It would go on writing its documents, into the new index, too."""
     target = Target("local", ENDPOINTS, process_ids=dict, servers=(), java_versions={}, fresh=False)
     folder = RunFolder(tmp_path, "20260101-000017")
-    context = RunContext(load_profile("quickstart"), cast("Any", None), target, folder, ROOT, SilentProgress())
+    documents = cast("Any", None)
+    context = RunContext(load_profile("quickstart"), documents, target, folder, ROOT, progress=SilentProgress())
     run = runner._RunUnderWay(context, sleep=cast("Any", None))
     run.prepare()
     assert servers.calls == [

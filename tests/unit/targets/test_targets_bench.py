@@ -17,6 +17,7 @@ from lab.profiles.suites import load_suite
 from lab.records.run import Server
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
+from lab.run.load.inputs import FilledTopics, topics_key
 from lab.targets import servers
 from lab.targets.local import Local
 from lab.targets.servers import INCLUDED, StartedBench
@@ -109,7 +110,7 @@ def test_short_runs_are_not_resized(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     datasets = {name: dataset_of(profile) for name, profile in bench.profiles.items()}
     bench = replace(bench, datasets=datasets)
     ran: list[str] = []
-    monkeypatch.setattr(servers, "write_records", lambda profile, *_, **__: ran.append(profile.load.mode))
+    monkeypatch.setattr(servers, "write_records", lambda request, _: ran.append(request.profile.load.mode))
     monkeypatch.setattr(servers, "remove_traces", lambda *_, **__: None)
     monkeypatch.setattr(servers, "conclude", lambda _: SimpleNamespace(status="verified"))
     streaming = {
@@ -124,6 +125,24 @@ def test_short_runs_are_not_resized(monkeypatch: pytest.MonkeyPatch, tmp_path: P
             bench.run(variant, folder, warm_up=True, short=short, display=nullcontext())
         bench.replace(streaming, datasets)
     assert ran == ["drain", "drain", "drain", "stream"]
+
+
+@pytest.mark.parametrize(("status", "is_kept"), [("verified", True), ("failed", False)])
+def test_the_next_run_fills_topics_of_its_own_after_one_that_is_void(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str, *, is_kept: bool
+) -> None:
+    """The cause may be in the topic."""
+    bench, variants = bench_of(Servers("http://127.0.0.1:2"))
+    datasets = {name: dataset_of(profile) for name, profile in bench.profiles.items()}
+    bench, variant = replace(bench, datasets=datasets), variants["512, 1"]
+    bench.prepare(variant)
+    assert bench.target is not None
+    profile, dataset = bench.inputs_of(variant, short=False)
+    key = topics_key(profile, dataset, bench.target.endpoints) or ""
+    bench.inputs.topics[key] = cast("FilledTopics", SimpleNamespace())
+    monkeypatch.setattr(servers, "conclude", lambda _: SimpleNamespace(status=status))
+    bench.concluded(variant, RunFolder(tmp_path, "7"), short=False)
+    assert (key in bench.inputs.topics) is is_kept
 
 
 def test_servers_are_had_for_the_variants_that_run_alone() -> None:

@@ -38,7 +38,8 @@ def delivered(documents: int, failed: int = 0) -> Delivered:
 def run_with(inputs: Inputs | None, run_id: str, *overrides: str) -> RunContext:
     """A run of the quickstart in a suite."""
     profile, target = load_profile("quickstart", overrides=overrides), cast("Any", SimpleNamespace(endpoints=HERE))
-    return RunContext(profile, DOCUMENTS, target, RunFolder(Path(), run_id), Path(), SilentProgress(), inputs=inputs)
+    folder = RunFolder(Path(), run_id)
+    return RunContext(profile, DOCUMENTS, target, folder, Path(), inputs=inputs, progress=SilentProgress())
 
 
 def test_the_same_documents_in_the_same_partitions_are_the_same_topic() -> None:

@@ -104,7 +104,7 @@ def sink(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeSink:
 
 def drain(followed: Sink) -> None:
     """Follow it without a sample."""
-    followed.drain(SimpleNamespace(latest=None), DOCUMENTS)  # type: ignore[arg-type]
+    followed.drain(lambda: None, DOCUMENTS)
 
 
 def test_it_is_awaited_followed_to_its_end_and_stopped_once(sink: MakeSink) -> None:

@@ -18,10 +18,11 @@ from lab.errors import StackError
 from lab.profiles import Dataset, Direct, Profile, Rally
 from lab.profiles.models import Elasticsearch
 from lab.records.run import RallyLoad
+from lab.run.kinds import rally
+from lab.run.kinds.rally import race_errors, rally_record, refuse_foreign_actors
 from lab.run.load.bodies import prepare_bodies
-from lab.run.load.rally import family, race
+from lab.run.load.rally import family
 from lab.run.load.rally.program import ESRALLY, why_not_rally, why_not_rally_here, why_not_rally_on, why_not_version
-from lab.run.load.rally.race import race_errors, rally_record, refuse_foreign_actors
 from lab.run.load.rally.track import CORPUS, Corpus, race_command, race_file, with_port, write_corpus, write_track
 from producers.registry import make_dataset
 
@@ -202,11 +203,11 @@ def test_a_guarded_cluster_is_refused() -> None:
 def test_actors_of_another_rally_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     """What they do would be in no sample."""
     with socket.create_server(("127.0.0.1", 0)) as actors:
-        monkeypatch.setattr(race, "ACTORS", actors.getsockname())
+        monkeypatch.setattr(rally, "ACTORS", actors.getsockname())
         with pytest.raises(StackError) as refusal:
             refuse_foreign_actors()
     assert str(refusal.value) == (
-        f"127.0.0.1:{race.ACTORS[1]}: Rally's actors run already, expected none; wait for that race, or end it"
+        f"127.0.0.1:{rally.ACTORS[1]}: Rally's actors run already, expected none; wait for that race, or end it"
     )
     refuse_foreign_actors()
 

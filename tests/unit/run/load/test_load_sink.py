@@ -39,7 +39,8 @@ def sink_of(folder: Path, connect_url: str, *overrides: str) -> Sink:
     """The sink of a run."""
     profile = load_profile("quickstart", overrides=overrides)
     documents = NumberedDocuments(DOCUMENTS)
-    run = RunContext(profile, documents, target_with(connect_url), RunFolder(folder, "7"), ROOT, SilentProgress())
+    target, progress = target_with(connect_url), SilentProgress()
+    run = RunContext(profile, documents, target, RunFolder(folder, "7"), ROOT, progress=progress)
     return Sink(run, worker_of(run.target.endpoints, 0))
 
 

@@ -24,7 +24,7 @@ def run_on(url: str, name: str, *overrides: str, dataset: Any = None) -> RunCont
     """A run of a profile, with this Elasticsearch."""
     target = Target("local", Endpoints("127.0.0.1:1", "", (url,), None), dict, (), {}, fresh=False)
     profile = load_profile(name, overrides=overrides)
-    return RunContext(profile, dataset, target, RunFolder(Path(), "7"), REPOSITORY, SilentProgress())
+    return RunContext(profile, dataset, target, RunFolder(Path(), "7"), REPOSITORY, progress=SilentProgress())
 
 
 def asked(*, wrong: int, expected_wrong: bool) -> QuestionAnswers:

@@ -5,17 +5,16 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from lab.analysis.rally.summary import read_summary
-from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
 from lab.profiles import Rally
 from lab.program import Program
 from lab.records.run import RallyLoad
-from lab.records.samples import Sample
+from lab.run.kinds.base import Clients, Latest, Loading, Steps
 from lab.run.load.drain import DrainWatch, wait_for_sample_after
 from lab.run.load.rally import family
 from lab.run.load.rally.program import esrally
@@ -40,47 +39,44 @@ ACTORS = ("127.0.0.1", 1900)
 """Where Rally finds actors that run already, whose work would not be counted."""
 
 
-class RallyRace:
-    """The bulk task of one run, and everything that Rally starts for it.
+class RallyLoading(Loading[Rally]):
+    """A load through Rally: its bulk task, and everything that Rally starts for it.
 
     Attributes:
-        record: What came of it, once it is finished.
+        rally: Record of the race; `None` until Rally has ended.
     """
 
-    def __init__(self, run: RunContext, load: Rally, cluster: ElasticsearchClient) -> None:
-        self.record: RallyLoad | None = None
-        self._run = run
-        self._load = load
-        self._cluster = cluster
+    def __init__(self, run: RunContext, clients: Clients, section: Rally) -> None:
+        super().__init__(run, clients, section)
+        self.rally: RallyLoad | None = None
         self._folder = run.folder.path.absolute() / "rally"
         self._corpus = Corpus(0, 0, 0)
         self._prepared_s = 0.0
         self._command: Program | None = None
 
-    def load(self, latest: Callable[[], Sample | None]) -> None:
-        """Write the corpus and start Rally (phase `fill`); follow the index until it has everything (phase `load`).
+    def phases(self, latest: Latest) -> Steps:
+        """Write the corpus and start Rally; then follow the index until it has everything."""
+        yield "fill", self.start
+        yield "load", lambda: self.follow(latest)
 
-        Args:
-            latest: The newest sample.
+    def start(self) -> None:
+        """Write the corpus and start Rally; return once Rally has sent a document.
 
         Raises:
-            StackError: The corpus has no room, Rally fails, or nothing moves any more.
+            StackError: The corpus has no room, or Rally fails.
         """
-        with self._run.clock.phase("fill"):
-            started_s = time.monotonic()
-            command = self._start()
-            self._wait_for_first(command)
-            self._prepared_s = time.monotonic() - started_s
-        with self._run.clock.phase("load"):
-            self._follow(command, latest)
+        started_s = time.monotonic()
+        command = self._started()
+        self._wait_for_first(command)
+        self._prepared_s = time.monotonic() - started_s
 
-    def _start(self) -> Program:
-        run, documents = self._run, self._run.dataset.documents
+    def _started(self) -> Program:
+        run, documents = self.run, self.run.dataset.documents
         refuse_foreign_actors()
         run.progress.begin("fill", "writing Rally's corpus", documents)
         (self._folder / "tmp").mkdir(parents=True)
         self._corpus = write_corpus(run.dataset, self._folder, run.names.index, run.progress.update)
-        write_track(self._folder, self._load, self._corpus)
+        write_track(self._folder, self.section, self._corpus)
         race = race_command(
             esrally() or "esrally",
             self._folder,
@@ -103,22 +99,28 @@ class RallyRace:
 
     def _wait_for_first(self, command: Program) -> None:
         """Return once Rally has sent a document; what it does before is no part of the load."""
-        self._run.progress.begin("fill", "Rally prepares", None)
+        self.run.progress.begin("fill", "Rally prepares", None)
         deadline = time.monotonic() + BEGINS_WITHIN_S
-        path = f"/{self._run.names.index}/_stats/indexing?filter_path=_all.primaries.indexing.index_total"
+        path = f"/{self.run.names.index}/_stats/indexing?filter_path=_all.primaries.indexing.index_total"
         while command.ended_s is None:
             command.check()
-            if self._cluster.request("GET", path)[1]["_all"]["primaries"]["indexing"]["index_total"]:
+            if self.clients.cluster.request("GET", path)[1]["_all"]["primaries"]["indexing"]["index_total"]:
                 return
             if time.monotonic() > deadline:
                 raise StackError(f"Rally: sent nothing within {BEGINS_WITHIN_S:.0f} s", command.last_lines())
-            self._run.progress.update(0)
+            self.run.progress.update(0)
             time.sleep(POLL_S)
 
-    def _follow(self, command: Program, latest: Callable[[], Sample | None]) -> None:
-        run, documents = self._run, self._run.dataset.documents
+    def follow(self, latest: Latest) -> None:
+        """Wait until the index has every document, or Rally has ended.
+
+        Raises:
+            StackError: Rally fails, or nothing moves any more.
+        """
+        command, run, documents = self._command, self.run, self.run.dataset.documents
+        assert command is not None  # noqa: S101 - it was started
         run.progress.begin("load", "indexing", documents)
-        watch = DrainWatch(documents, self._load.timeout_s, goal="indexed")
+        watch = DrainWatch(documents, self.section.timeout_s, goal="indexed")
         while not watch.done(latest()):
             command.check()
             if command.ended_s is not None:
@@ -127,13 +129,18 @@ class RallyRace:
             run.progress.update(watch.position, watch.detail)
             time.sleep(POLL_S)
 
+    def settle(self, latest: Latest) -> None:
+        """Wait for Rally, which reads the counters before it ends, and then as every load does."""
+        self.finish()
+        super().settle(latest)
+
     def finish(self) -> None:
         """Wait for Rally's report, after the load, and keep it; nothing of Rally's runs any more.
 
         Raises:
             StackError: Rally fails, does not end, or leaves no report.
         """
-        command, run = self._command, self._run
+        command, run = self._command, self.run
         assert command is not None  # noqa: S101 - it was loaded
         run.progress.begin("settle", "waiting for Rally's report", None)
         deadline = time.monotonic() + ENDS_WITHIN_S
@@ -150,12 +157,20 @@ class RallyRace:
         except OSError as error:
             raise StackError(f"Rally: wrote no race.json; its log is {run.folder.path / LOG}") from error
         entities = run.dataset.entities(0, run.dataset.documents)
-        self.record = rally_record(kept, self._load, self._corpus, entities=entities, prepared_s=self._prepared_s)
+        self.rally = rally_record(kept, self.section, self._corpus, entities=entities, prepared_s=self._prepared_s)
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def refusals(self) -> tuple[str, ...]:
+        """One sentence if Rally counts errors."""
+        return race_errors(self.rally)
+
+    def record(self) -> dict[str, Any]:
+        """The fields of `Run` about a load through Rally."""
+        return {**super().record(), "rally": self.rally}
+
     def stop(self) -> None:
-        """Stop whatever is left of it, and remove the corpus; Rally's own logs stay if the race has failed."""
-        self._run.children.pop("rally", None)
+        """Stop whatever is left of Rally, and remove the corpus; Rally's own logs stay if the race has failed."""
+        self.run.children.pop("rally", None)
         if self._command is not None:
             self._command.stop()
         for path in self._folder.glob(f"{CORPUS}*"):
