@@ -14,7 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lab.stack.jdk import NEWEST_KNOWN, JavaRange, choose_jdk, find_jdks
+from lab.engines.java import NEWEST_KNOWN, JavaRange
+from lab.stack.jdk import choose_jdk, find_jdks
 
 KUBERNETES = "v1.37.2"
 LIBRARIES = "v0.37.2"

@@ -1,5 +1,6 @@
-"""Writes `artifacts.lock.json` anew: `python -m tools.lock_artifacts`, for whoever moves Sluice to other versions.
+"""Writes `artifacts.lock.json` anew: `python -m tools.lock_artifacts`, for another Kafka, Maven or plugin library.
 
+The versions of search engines are those of the lock file; `tools.add_version` adds one.
 Maven resolves what Kafka and the sink plugin need; every file is then fetched once and its SHA-256 written down.
 """
 
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import httpx
 
-from lab.stack.artifacts import LOCK_FILE, MAVEN_CENTRAL, Artifact, ArtifactLock
+from lab.engines import ENGINES
+from lab.stack.artifacts import LOCK_FILE, MAVEN_CENTRAL, Artifact, ArtifactLock, read_lock
 from lab.stack.places import ROOT
 from lab.stack.plugin_jars import pom_tree
 
@@ -32,9 +34,6 @@ OLDER_CONNECT_COORDINATES = (
     "org.slf4j:slf4j-reload4j:1.7.36",
 )
 """A worker of the oldest release line that the plugin is tested with."""
-ELASTICSEARCH = ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
-OPENSEARCH = ("2.19.1", "3.0.0", "3.8.0")
-"""In place of Elasticsearch, and for the plugin's tests."""
 MAVEN = "3.9.15"
 JOLOKIA = "2.6.0"
 MOST_BYTES = 1 << 30
@@ -95,10 +94,18 @@ def pinned(path: str) -> Artifact:
     return Artifact(path=path, sha256=digest.hexdigest(), size_bytes=size_bytes)
 
 
+def write_lock(lock: ArtifactLock) -> None:
+    """Write the lock file; the releases of engines come last, by engine, oldest first."""
+    releases = [release.set_name for engine in ENGINES for release in lock.releases(engine)]
+    names = [*(name for name in lock.sets if name not in releases), *releases]
+    ordered = ArtifactLock(sets={name: lock.sets[name] for name in names})
+    LOCK_FILE.write_text(ordered.model_dump_json(indent=1) + "\n", "utf-8")
+
+
 def main() -> None:
     """Resolve, fetch, write."""
-    distributions = [("org.elasticsearch", "elasticsearch", version) for version in ELASTICSEARCH]
-    distributions += [("org.opensearch", "opensearch", version) for version in OPENSEARCH]
+    lock = read_lock()
+    releases = [release for engine in ENGINES for release in lock.releases(engine)]
     paths = {
         "kafka": jar_paths(KAFKA_COORDINATES),
         f"connect-{OLDER_CONNECT}": jar_paths(OLDER_CONNECT_COORDINATES),
@@ -108,15 +115,10 @@ def main() -> None:
         "plugin": jar_paths(plugin_coordinates()),
         "compiler": [repository_path("org.eclipse.jdt", "ecj", COMPILER, f"ecj-{COMPILER}.jar")],
         "maven": [repository_path("org.apache.maven", "apache-maven", MAVEN, f"apache-maven-{MAVEN}-bin.tar.gz")],
-    } | {
-        f"{name}-{version}": [
-            repository_path(f"{group}.distribution.integ-test-zip", name, version, f"{name}-{version}.zip")
-        ]
-        for group, name, version in distributions
-    }
+    } | {release.set_name: [release.engine.distribution_path(release.version)] for release in releases}
     with ThreadPoolExecutor(6) as pool:
         sets = {name: tuple(pool.map(pinned, members)) for name, members in paths.items()}
-    LOCK_FILE.write_text(ArtifactLock(sets=sets).model_dump_json(indent=1) + "\n")
+    write_lock(ArtifactLock(sets=sets))
     sys.stdout.write(f"{LOCK_FILE}: {sum(map(len, sets.values()))} artifacts\n")
 
 

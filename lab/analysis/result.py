@@ -50,10 +50,8 @@ def analysed(folder: RunFolder) -> RunAnalysis:
         measured = measured_window(run, cut)
         # A few samples of a short load show no stage at its work.
         limit = limited_by(run, cut.window) if measured else None
-    of_run = warnings(run, cut, limit)
-    if run.environment.product != "Elasticsearch":
-        limit = limit and worded(limit, run.environment.product)
-        of_run = tuple(worded(each, run.environment.product) for each in of_run)
+    of_run = tuple(worded(each, run.environment.product) for each in warnings(run, cut, limit))
+    limit = limit and worded(limit, run.environment.product)
     result = Result(
         run_id=run.run_id,
         profile=run.profile,

@@ -1,5 +1,6 @@
 """`sluice doctor`: what this machine has and lacks, each lack with the command that fixes it."""
 
+import itertools
 import os
 import platform
 import shutil
@@ -19,19 +20,12 @@ from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
 from lab.cli.options import JsonOption
 from lab.console import console, print_json
+from lab.engines import ENGINES, JavaRange
 from lab.errors import ProfileError, StackError, refuse_without_checkout
 from lab.extensions import PIPELINES, QUESTION_KINDS
 from lab.stack.artifacts import ArtifactCache, read_lock
-from lab.stack.engines import engines
 from lab.stack.groups import Bounds, ServerGroups, controllers
-from lab.stack.jdk import (
-    JavaRange,
-    Jdk,
-    find_jdks,
-    install_command,
-    java_for_kafka,
-    refuse_wrong_java_home,
-)
+from lab.stack.jdk import Jdk, find_jdks, install_command, java_for_kafka, refuse_wrong_java_home
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import is_built, is_released, plugin_artifacts
 from lab.stack.ports import accepts_connections
@@ -91,8 +85,8 @@ def java() -> Iterator[Finding]:
     for jdk in jdks:
         yield Finding("JDK", "good", f"{jdk.version} in {jdk.home}")
     yield runs_on("Kafka", java_for_kafka(), jdks, lack="bad")
-    for engine in engines(read_lock()):
-        yield runs_on(engine.title, engine.java, jdks, lack="optional")
+    for release in itertools.chain.from_iterable(map(read_lock().releases, ENGINES)):
+        yield runs_on(str(release), release.java, jdks, lack="optional")
 
 
 def runs_on(name: str, needed: JavaRange, jdks: Sequence[Jdk], *, lack: Literal["bad", "optional"]) -> Finding:
@@ -167,7 +161,7 @@ def artifacts() -> Iterator[Finding]:
     needed = [
         *lock.sets["kafka"],
         *lock.sets["jolokia"],
-        *lock.sets[str(StackShape().engine)],
+        *lock.sets[StackShape().release.set_name],
         *(() if is_built(ROOT / "connect") else plugin_artifacts(lock)),
     ]
     missing = ArtifactCache(cache_dir()).missing(needed)

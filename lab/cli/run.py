@@ -30,6 +30,7 @@ from lab.cli.options import (
 from lab.cli.page import PageOption, meanwhile
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
+from lab.engines import ENGINES
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
 from lab.records.result import Result
@@ -216,18 +217,20 @@ def drivers_of(drivers: Drivers | None, profile: Profile, target: TargetName) ->
 
 def shorthand(
     *,
-    elasticsearch: str | None,
-    opensearch: str | None,
     dataset: str | None,
     path: str | None,
     key: str | None,
     documents: int | None,
     rate: float | None,
+    **versions: str | None,
 ) -> list[str]:
-    """The options that have names of their own, as overrides of the profile."""
+    """The options that have names of their own, as overrides of the profile.
+
+    Args:
+        versions: By the name of an engine.
+    """
     given: tuple[tuple[str, str, object], ...] = (
-        ("--elasticsearch", "elasticsearch.version", elasticsearch),
-        ("--opensearch", "opensearch", opensearch),
+        *((f"--{engine.name}", engine.dotted_key, versions.get(engine.name)) for engine in ENGINES),
         ("--dataset", "dataset.name", dataset),
         ("--path", "dataset.path", path),
         ("--key", "dataset.key", key),

@@ -14,9 +14,9 @@ from lab.cli.options import RUNS, JsonOption
 from lab.cli.page import PageOption, is_wanted
 from lab.console import console, print_answer, print_json, table_of
 from lab.display import StackDisplay
+from lab.engines import DEFAULT, ENGINES, Release
 from lab.errors import ProfileError, StackError
 from lab.page.serve import KeptPage
-from lab.stack.engines import TITLES
 from lab.stack.local import LocalStack
 from lab.stack.plugin import given_plugin_folders
 from lab.stack.ports import HIGHEST
@@ -24,7 +24,6 @@ from lab.stack.readiness import is_ready
 from lab.stack.server import ServerProcess, uninterrupted
 from lab.stack.shape import MAX_NODES, StackShape
 
-DEFAULT_VERSION = StackShape().elasticsearch_version
 READY = "[green]ready[/green]"
 STATES = {"ready": READY, "not ready": "[yellow]not ready[/yellow]", "dead": "[red]dead[/red]"}
 DEFAULT_PORTS = {"elasticsearch-1": 9200, "kafka": 9092, "connect": 8083}
@@ -45,7 +44,7 @@ ServiceArgument = Annotated[
 def up(
     *,
     elasticsearch: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.", show_default=DEFAULT_VERSION)
+        str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.", show_default=DEFAULT.version)
     ] = None,
     opensearch: Annotated[
         str | None, typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.")
@@ -69,13 +68,10 @@ def up(
     page: PageOption = None,
 ) -> None:
     """Start the servers and leave them running. Servers that fit already keep running."""
-    if elasticsearch and opensearch:
-        raise ProfileError("--opensearch: --elasticsearch is given already, expected one of the two")
     stated = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
     requested = {name: port or (DEFAULT_PORTS[name] if ports == "default" else None) for name, port in stated.items()}
     shape = StackShape(
-        elasticsearch_version=elasticsearch or DEFAULT_VERSION,
-        opensearch_version=opensearch,
+        release=release_given(elasticsearch=elasticsearch, opensearch=opensearch),
         data_nodes=data_nodes,
         elasticsearch_heap_mb=heap_mb,
         plugin_folders=given_plugin_folders(),
@@ -85,7 +81,7 @@ def up(
     with stack.exclusively(), StackDisplay().showing() as progress:
         endpoints = stack.ensure(shape, kept=True, progress=progress)
     page_stays = KeptPage.start(stack.folder, RUNS) if is_wanted(page) else None
-    console.print(f"{TITLES[shape.engine.product]:<15}{'  '.join(endpoints.elasticsearch_urls)}")
+    console.print(f"{shape.release.engine.title:<15}{'  '.join(endpoints.elasticsearch_urls)}")
     console.print(f"Kafka          {endpoints.kafka_bootstrap}")
     console.print(f"Kafka Connect  {endpoints.connect_url}")
     console.print(f"Sink metrics   {endpoints.metrics_url}")
@@ -94,6 +90,19 @@ def up(
     if page_stays:
         console.print(f"page           {page_stays.address}", soft_wrap=True, markup=False)
     console.print('addresses for a shell: eval "$(./sluice env)"; stop them with: ./sluice down')
+
+
+def release_given(**versions: str | None) -> Release:
+    """The release that the options of engines name; the default if none does.
+
+    Raises:
+        ProfileError: Two of them do.
+    """
+    given = [Release(engine, version) for engine in ENGINES if (version := versions[engine.name])]
+    for other in given[1:]:
+        first = given[0].engine.name
+        raise ProfileError(f"--{other.engine.name}: --{first} is given already, expected one of the two")
+    return given[0] if given else DEFAULT
 
 
 def env() -> None:

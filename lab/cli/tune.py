@@ -95,9 +95,7 @@ def tune(
     as_json: JsonOption = False,
 ) -> int:
     """Find the best settings for your documents, confirmed in fresh runs. Example: `tune quickstart --minutes 30`."""
-    short = shorthand(
-        elasticsearch=None, opensearch=None, dataset=dataset, path=path, key=key, documents=documents, rate=None
-    )
+    short = shorthand(dataset=dataset, path=path, key=key, documents=documents, rate=None)
     reference = reference_of(profile, dataset, path)
     start = Start.of(reference, (*short, *(settings or ())))
     options = TuneOptions(

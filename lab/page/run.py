@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.page.live import Spec, live_charts
+from lab.engines import DEFAULT
 from lab.monitor.processes import usable_cores
 from lab.page.history import of_result
 from lab.page.pipeline import pipeline
@@ -142,7 +143,7 @@ class RunView:
 
     @property
     def _product(self) -> str:
-        return self._profile.product if self._profile else "Elasticsearch"
+        return (self._profile.release if self._profile else DEFAULT).engine.title
 
     def _pipeline(self) -> dict[str, Any] | None:
         if not (self._profile and self._samples and self.points):

@@ -8,6 +8,7 @@ set in a profile's file or on the command line.
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
+from lab.engines import ENGINES
 from lab.errors import ProfileError
 from lab.profiles.loader import overridden
 from lab.profiles.located import Located
@@ -79,8 +80,7 @@ MAY_BE_SET: Mapping[str, str] = {
     "sink.config.consumer.override.max.partition.fetch.bytes": "how much it fetches at a time",
     "sink.config.consumer.override.receive.buffer.bytes": "how large a buffer of the system is",
     # --- servers: their number and size
-    "elasticsearch.version": "releases that the lock file pins by hash, and no other",
-    "opensearch": "releases that the lock file pins by hash, and no other",
+    **{engine.dotted_key: "releases that the lock file pins by hash, and no other" for engine in ENGINES},
     "elasticsearch.java": "the number of a release: no path, and no option of the JVM",
     "elasticsearch.data_nodes": "how many, six at most",
     "elasticsearch.heap_mb": "how large",

@@ -82,7 +82,7 @@ def last_seconds(samples: Sequence[Sample]) -> tuple[Sample, ...]:
 def said_now(said: Said, profile: Profile) -> Said:
     """Text in words for a run under way, with the engine that it runs on."""
     texts = {name: text.replace(OF_A_REPORT, OF_NOW) for name, text in said if type(text) is str}
-    return worded(said.model_copy(update=texts), profile.product)
+    return worded(said.model_copy(update=texts), profile.release.engine.title)
 
 
 def run_so_far(profile: Profile, cores: float, window: Sequence[Sample]) -> Run:

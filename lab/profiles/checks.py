@@ -1,13 +1,15 @@
 """Everything that can be wrong with a merged profile, found in one pass and reported in the words of its author."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lab.engines import DEFAULT, ENGINES, Engine, Release, parsed_version
 from lab.extensions import PIPELINES
 from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import names_in
-from lab.profiles.index_settings import expected_value, known_settings, parsed_version
+from lab.profiles.index_settings import expected_value, known_settings
 from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
@@ -170,26 +172,29 @@ def _size_problems(section: Located, name: Located, dataset: KnownDataset) -> It
 def _index_problems(tree: Located) -> Iterator[Problem]:
     """Index settings that the profile's engine does not have, and values that no release takes."""
     index = tree.at("index")
-    product, version = _engine(tree)
+    release = _release(tree)
     for name, entry in index.entries.items() if index is not None else ():
         if entry.broken:
             continue
-        message = known_settings(product).complaint(name, version)
+        message = known_settings(release.engine).complaint(name, release.numbers)
         if message is None and (expected := expected_value(name, entry.value)) is not None:
             message = f"got {shown(entry.plain(), entry)}, expected {expected}"
         if message is not None:
             yield Problem(entry.place, f"index.{name}", message)
 
 
-def _engine(tree: Located) -> tuple[str, tuple[int, ...]]:
-    """Product and version; the default where what is given is no version."""
-    opensearch, entry = tree.at("opensearch"), tree.at("elasticsearch", "version")
-    try:
-        if opensearch is not None:
-            return "OpenSearch", parsed_version(str(opensearch.value))
-        return "Elasticsearch", parsed_version(str(entry.value) if entry is not None else Elasticsearch().version)
-    except ValueError:
-        return "Elasticsearch", parsed_version(Elasticsearch().version)
+def _release(tree: Located) -> Release:
+    """The release that runs; the default where none is given, or what is given is no version."""
+    for engine, entry in reversed(_versions(tree)):
+        with contextlib.suppress(ValueError):
+            parsed_version(str(entry.value))
+            return Release(engine, str(entry.value))
+    return DEFAULT
+
+
+def _versions(tree: Located) -> list[tuple[Engine, Located]]:
+    """Each engine whose version is given, with that."""
+    return [(engine, entry) for engine in ENGINES if (entry := tree.at(*engine.key)) is not None]
 
 
 def _useless(tree: Located) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -262,10 +267,10 @@ def _client_problems(tree: Located) -> Iterator[Problem]:
 
 def _engine_problems(tree: Located) -> Iterator[Problem]:
     """Two engines."""
-    opensearch, version = tree.at("opensearch"), tree.at("elasticsearch", "version")
-    if opensearch is not None and version is not None:
-        message = "`elasticsearch.version` is given already, expected one of the two"
-        yield Problem(opensearch.place, "opensearch", message)
+    given = _versions(tree)
+    for engine, entry in given[1:]:
+        message = f"`{given[0][0].dotted_key}` is given already, expected one of the two"
+        yield Problem(entry.place, engine.dotted_key, message)
 
 
 def _bound_problems(tree: Located) -> Iterator[Problem]:

@@ -7,15 +7,16 @@ that a node reads when it starts. The rest is done by commands inside, which rea
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lab.engines import DEFAULT
 from lab.errors import ProfileError
 from lab.profiles.loader import load_profile, profile_names
 from lab.profiles.memory import limit_mb, memory_settings
-from lab.profiles.models import Elasticsearch, Profile
+from lab.profiles.models import Profile
 
 FOLDER = Path("compose") / "experiments"
 MEMORY_FILE = Path("compose") / "memory.env"
 MOST_NODES = 4
-DEFAULT_VERSION = Elasticsearch().version
+DEFAULT_VERSION = DEFAULT.version
 NEED_MORE = {"file": ("dataset.path=FILE", "dataset.key=KEY")}
 """Profiles that are complete only with something of the user's, and what stands for it here; no container depends on
 it."""
@@ -97,12 +98,13 @@ def memory_file() -> tuple[Path, str]:
 def env_files(root: Path) -> Iterator[tuple[Path, str]]:
     """Every file below `compose/experiments`, relative to the checkout, and what has to stand in it.
 
-    A profile of more nodes than there are services has none, nor has one of OpenSearch, which has no image here, or of
-    several indices, which no stream fills.
+    A profile of more nodes than there are services has none, nor has one of an engine without images, or of several
+    indices, which no stream fills.
     """
     for name in profile_names(root):
         profile = load_profile(name, overrides=NEED_MORE.get(name, ()), root=root)
-        if profile.opensearch or profile.elasticsearch.data_nodes > MOST_NODES or profile.indices > 1:
+        too_large = profile.elasticsearch.data_nodes > MOST_NODES or profile.indices > 1
+        if too_large or not profile.release.engine.has_images:
             continue
         values = environment(profile)
         if values["ELASTICSEARCH_VERSION"] == DEFAULT_VERSION:

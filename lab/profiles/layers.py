@@ -12,7 +12,7 @@ an inherited value meaningless takes that value with it:
 - `load.via` drops what only loads of another way have;
 - `load.mode: query` drops the inherited rate, `via` with what only a load of that way has, and the same sections;
 - `load.mode: drain` or `stream` drops what only a load of queries has;
-- `opensearch` drops an inherited `elasticsearch.version`, and the other way round;
+- the version of an engine (`opensearch`) drops that of another one (`elasticsearch.version`);
 - `sink.command` or `sink.pipeline` drops an inherited connector with its settings, and the other one of the two;
   `sink.connector` drops both.
 """
@@ -20,6 +20,7 @@ an inherited value meaningless takes that value with it:
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lab.engines import ENGINES
 from lab.profiles.datasets import dataset_in
 from lab.profiles.located import Located
 from lab.profiles.models import NOT_KAFKA, Direct, QueryOnly, Rally, keys_only_of
@@ -140,10 +141,9 @@ def _superseded_by_sink(nearer: Located) -> Iterator[tuple[str, ...]]:
 
 
 def _superseded_by_engine(nearer: Located) -> Iterator[tuple[str, ...]]:
-    of_both = ("opensearch",), ("elasticsearch", "version")
-    for chosen, other in (of_both, of_both[::-1]):
-        if (entry := nearer.at(*chosen)) is not None and entry.value is not None:
-            yield other
+    for engine in ENGINES:
+        if (entry := nearer.at(*engine.key)) is not None and entry.value is not None:
+            yield from (other.key for other in ENGINES if other is not engine)
 
 
 def _superseded_by_dataset(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from math import isfinite
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -24,6 +25,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from lab.engines import DEFAULT, ENGINES, Release
 from producers.registry import DATASETS
 
 Settings = Mapping[str, JsonValue]
@@ -122,7 +124,9 @@ class Elasticsearch(Section):
     """The cluster, also where its nodes are OpenSearch."""
 
     version: str = Field(
-        "8.19.21", pattern=r"^\d+\.\d+\.\d+$", description="Elasticsearch version, where the target starts the servers"
+        DEFAULT.version,
+        pattern=r"^\d+\.\d+\.\d+$",
+        description="Elasticsearch version, where the target starts the servers",
     )
     java: PositiveInt | None = Field(
         None,
@@ -433,26 +437,27 @@ class Profile(Section):
         if not self.disabled_fields:
             # What asks for nothing leaves records, and fingerprints, as they were before there was such a key.
             values.pop("disabled_fields", None)
-        if self.opensearch is None:
-            values.pop("opensearch", None)
-        elif "elasticsearch" in values:
-            values["elasticsearch"] = {key: of for key, of in values["elasticsearch"].items() if key != "version"}
+        for *sections, name in (engine.key for engine in ENGINES if engine is not self.release.engine):
+            within = values
+            for section in sections:
+                within = within.get(section, {})
+            within.pop(name, None)
         return values
 
     @property
-    def product(self) -> str:
-        """What the nodes are: `Elasticsearch` or `OpenSearch`."""
-        return "OpenSearch" if self.opensearch else "Elasticsearch"
+    def release(self) -> Release:
+        """The engine of the nodes, in its version."""
+        given = ((engine, attrgetter(engine.dotted_key)(self)) for engine in reversed(ENGINES))
+        return next(Release(engine, version) for engine, version in given if version)
 
-    @property
-    def version(self) -> str:
-        """The version of that."""
-        return self.opensearch or self.elasticsearch.version
-
-    @property
-    def engine(self) -> str:
-        """Product and version of the nodes, as they read in a sentence: `OpenSearch 3.0.0`."""
-        return f"{self.product} {self.version}"
+    def on(self, release: Release) -> "Profile":
+        """The profile on another release."""
+        update: dict[str, Any] = {engine.name: None for engine in ENGINES if engine is not DEFAULT.engine}
+        if release.engine is DEFAULT.engine:
+            update["elasticsearch"] = self.elasticsearch.model_copy(update={"version": release.version})
+        else:
+            update[release.engine.name] = release.version
+        return self.model_copy(update=update)
 
     @property
     def number_of_shards(self) -> int:

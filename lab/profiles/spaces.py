@@ -8,14 +8,15 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
+from lab.engines import DEFAULT, ENGINES
 from lab.errors import ProfileError
 from lab.profiles.checks import unknown_key
 from lab.profiles.files import REPOSITORY, file_of, label_of, names_in, not_there, yaml_file
-from lab.profiles.index_settings import known_settings, parsed_version
+from lab.profiles.index_settings import known_settings
 from lab.profiles.layers import OF_A_CONNECTOR, VERBATIM_SECTIONS, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.loader import ListEntry, effective, list_entry, load_profile, override, split_key
 from lab.profiles.located import Located
-from lab.profiles.models import Elasticsearch, Profile, Section
+from lab.profiles.models import Profile, Section
 from lab.profiles.problems import Problem, refusal, suggestion
 from lab.profiles.suites import cell_name
 from lab.profiles.yaml_model import TreePath, dotted, fields_at, read_model
@@ -218,10 +219,10 @@ def setting_problem(key: str) -> str | None:
 
 
 def _index_problem(name: str) -> str | None:
-    """Why no release of either engine has an index setting; `None` if one has."""
-    if any(known_settings(product).releases_of(name) for product in ("Elasticsearch", "OpenSearch")):
+    """Why no release of any engine has an index setting; `None` if one has."""
+    if any(known_settings(engine).releases_of(name) for engine in ENGINES):
         return None
-    return known_settings().complaint(name, parsed_version(Elasticsearch().version))
+    return known_settings().complaint(name, DEFAULT.numbers)
 
 
 def allowed_problem(space: Space, allowed: Iterable[str]) -> str | None:

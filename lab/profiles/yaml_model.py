@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from lab.engines import ENGINES
 from lab.profiles.located import Located, read_yaml_file
 from lab.profiles.problems import Place, Problem, suggestion
 
@@ -169,10 +170,9 @@ def _expected(details: ErrorDetails) -> str:
         return (
             "`kafka`, `direct` or `rally`" if details["loc"][-1] == "via" else str(context["expected"]).replace("'", "")
         )
-    if details["loc"] == ("opensearch",):
-        return "a version such as 3.0.0"
-    if kind == "string_pattern_mismatch" or details["loc"] == ("elasticsearch", "version"):
-        return "a version such as 8.19.21"
+    for engine in ENGINES:
+        if details["loc"] == engine.key:
+            return f"a version such as {engine.example_version}"
     return _EXPECTED[kind].format(**context) if kind in _EXPECTED else details["msg"]
 
 

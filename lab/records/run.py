@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from lab.engines import DEFAULT
 from lab.records.base import Count, Record
 from lab.records.deployment import Deployment
 from lab.records.drivers import Driver
@@ -85,8 +86,8 @@ class Environment(Record):
 
     @property
     def product(self) -> str:
-        """Product of the servers under test: Elasticsearch unless they say otherwise."""
-        return next((server.product for server in self.servers if server.product), "Elasticsearch")
+        """The engine under test: the default one unless the servers say otherwise."""
+        return next((server.product for server in self.servers if server.product), DEFAULT.engine.title)
 
 
 class WarningKind(StrEnum):

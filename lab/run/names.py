@@ -65,7 +65,7 @@ def layout_fingerprint(profile: Profile, dataset: Dataset, root: Path) -> str | 
         "mapping": mapping_for(profile, root),
         "index": {name: value for name, value in profile.index.items() if name not in SET_IN_PLACE},
         "load": [load.route, load.codec_before, load.segments],
-        "elasticsearch": [profile.engine if profile.opensearch else profile.version, section.data_nodes],
+        "elasticsearch": [profile.release.recorded, section.data_nodes],
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:16]
 

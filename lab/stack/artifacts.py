@@ -25,6 +25,7 @@ from typing import Annotated
 import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
+from lab.engines import Engine, Release
 from lab.errors import StackError
 
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
@@ -68,6 +69,12 @@ class ArtifactLock(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     sets: dict[str, tuple[Artifact, ...]]
+
+    def releases(self, engine: Engine) -> tuple[Release, ...]:
+        """The releases of an engine that can be started here, oldest first."""
+        prefix = f"{engine.name}-"
+        locked = (Release(engine, name.removeprefix(prefix)) for name in self.sets if name.startswith(prefix))
+        return tuple(sorted(locked, key=lambda release: release.numbers))
 
 
 def read_lock(path: Path = LOCK_FILE) -> ArtifactLock:

@@ -1,4 +1,4 @@
-"""Elasticsearch nodes as server specifications."""
+"""Nodes of Elasticsearch, or of another engine, as server specifications."""
 
 import contextlib
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from lab.engines import DEFAULT, Engine, Release
 from lab.errors import StackError
 from lab.stack.jdk import Jdk, extra_jvm_options
 from lab.stack.kafka import fingerprint, write_if_changed
@@ -76,16 +77,14 @@ def node_settings(
     first_transport_port: int,
     folder: Path,
     *,
-    master: str = "master",
+    engine: Engine = DEFAULT.engine,
 ) -> dict[str, object]:
     """The settings file of one node.
 
     The first node is the only master; it is configured the same whether it stays alone or not, so that data nodes can
     join and leave without its restart.
-
-    Args:
-        master: What its product calls the role of a master.
     """
+    master = engine.master_role
     settings: dict[str, object] = {
         "cluster.name": "sluice",
         "node.name": node_name(number),
@@ -107,10 +106,10 @@ def node_settings(
     return settings
 
 
-def elasticsearch_spec(
+def node_spec(
+    release: Release,
     *,
     number: int,
-    version: str,
     home: Path,
     folder: Path,
     jdk: Jdk,
@@ -129,29 +128,33 @@ def elasticsearch_spec(
         user: Who it runs as; `None` for ourselves.
         extra_settings: Further settings of the node; they win over ours, such as the disk watermarks.
     """
-    settings = node_settings(home, number, ports, first_transport_port, folder) | dict(extra_settings or {})
-    config = write_config("elasticsearch.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
+    engine = release.engine
+    ours = node_settings(home, number, ports, first_transport_port, folder, engine=engine)
+    settings = ours | dict(extra_settings or {})
+    config = write_config(f"{engine.name}.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
     jvm_options = heap_options(heap_mb)
+    launcher = {engine.launcher_variable: launcher_options(folder)} if engine.launcher_variable else {}
     return ServerSpec(
-        kind="elasticsearch",
+        kind="elasticsearch",  # of every engine: ready when the same request is answered
         name=node_name(number),
-        version=version,
+        product=engine.recorded,
+        version=release.version,
         java_version=jdk.version,
-        command=(str(home / "bin" / "elasticsearch"), "-d", "-p", str(folder / "pid")),
+        command=(str(home / "bin" / engine.name), "-d", "-p", str(folder / "pid")),
         environment={
-            "ES_JAVA_HOME": str(jdk.home),
-            "ES_PATH_CONF": str(config),
-            "ES_TMPDIR": str(folder / "tmp"),
-            "ES_JAVA_OPTS": jvm_options,
-            "CLI_JAVA_OPTS": launcher_options(folder),
+            f"{engine.variables}_JAVA_HOME": str(jdk.home),
+            f"{engine.variables}_PATH_CONF": str(config),
+            f"{engine.variables}_TMPDIR": str(folder / "tmp"),
+            f"{engine.variables}_JAVA_OPTS": jvm_options,
+            **launcher,
             **path_with_ps(folder),
         },
         ports=dict(ports),
         run_as=user,
-        log_file=folder / "elasticsearch.out",
+        log_file=folder / f"{engine.name}.out",
         server_log=folder / "logs" / "sluice.log",
         pid_file=folder / "pid",
-        shape=fingerprint("elasticsearch", version, jdk.home, jvm_options, settings),
+        shape=fingerprint(engine.name, release.version, jdk.home, jvm_options, settings),
     )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.engines.java import NEWEST_KNOWN, JavaRange
 from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import version_key
 
 SEARCHED = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/Library/Java/JavaVirtualMachines", "~/.sdkman/candidates/java")
 JVM_OPTIONS = "SLUICE_JVM_OPTIONS"
 OLDEST_FOR_KAFKA = 17
-NEWEST_KNOWN = 26
 
 
 @dataclass(frozen=True)
@@ -34,59 +34,6 @@ class Jdk:
     def java(self) -> Path:
         """The launcher."""
         return self.home / "bin" / "java"
-
-
-@dataclass(frozen=True)
-class JavaRange:
-    """The feature releases that a server runs on, both ends included.
-
-    Attributes:
-        needs_jdk: Whether the server lacks something on runtimes that are smaller than a JDK.
-    """
-
-    oldest: int
-    newest: int
-    needs_jdk: bool = False
-
-    @property
-    def features(self) -> range:
-        """All of them."""
-        return range(self.oldest, self.newest + 1)
-
-    def __contains__(self, jdk: Jdk) -> bool:
-        """Whether the server runs on this JDK."""
-        return self.oldest <= jdk.feature <= self.newest
-
-    def __str__(self) -> str:
-        """As it reads in a sentence."""
-        return f"{self.oldest} to {self.newest}"
-
-
-def java_for_elasticsearch(version: str) -> JavaRange:
-    """The Java releases that an Elasticsearch version runs on.
-
-    Source: Elastic's support matrix (JVM). Up to 8.17 Elasticsearch needs the security manager, which Java 24 dropped;
-    9.0 refuses to start on Java 25, whose classes its entitlement checks (ASM 9.7) cannot read.
-    """
-    major, minor = version_key(version)[:2]
-    if major < 8:
-        return JavaRange(11, 17)
-    if major == 8:
-        return JavaRange(17, 25 if minor >= 19 else 23)
-    newest = {0: 24, 1: 25, 2: 25, 3: 25}.get(minor, NEWEST_KNOWN) if major == 9 else NEWEST_KNOWN
-    return JavaRange(21, newest)
-
-
-def java_for_opensearch(version: str) -> JavaRange:
-    """The Java releases that an OpenSearch version runs on.
-
-    Source: OpenSearch's compatibility table. 2.x needs the security manager, which Java 24 dropped; 3.0's own agent
-    reads classes up to those of Java 24. 3.8.0 was tried on Temurin 25; its analysis module creates no index on a
-    runtime without the words of Thai (`Failed to build analyzers: [thai]`).
-    """
-    if version_key(version)[:2] >= (3, 8):
-        return JavaRange(21, 25, needs_jdk=True)
-    return JavaRange(11, 23) if version_key(version)[0] < 3 else JavaRange(21, 24)
 
 
 def java_for_kafka() -> JavaRange:
@@ -157,7 +104,7 @@ def choose_jdk(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk:
     Raises:
         StackError: There is none; the message has the command that installs one.
     """
-    usable = [jdk for jdk in jdks if jdk in supported]
+    usable = [jdk for jdk in jdks if jdk.feature in supported.features]
     home = os.environ.get("JAVA_HOME")
     for jdk in usable:
         if home and jdk.home == Path(home).resolve():

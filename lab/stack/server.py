@@ -14,6 +14,7 @@ from typing import Any, Literal
 import psutil
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from lab.engines import ENGINES
 from lab.errors import StackError
 from lab.identity import ProcessIdentity, identity_of, marked, with_identity
 from lab.stack import metrics_agent
@@ -43,8 +44,8 @@ class ServerSpec(BaseModel):
 
     Attributes:
         kind: Tells how to see that it is ready.
-        name: `kafka`, `connect`, `elasticsearch-1` …, a node of OpenSearch like one of Elasticsearch.
-        product: What a node is that is not Elasticsearch: `OpenSearch`.
+        name: `kafka`, `connect`, `elasticsearch-1` …, whatever the engine of that node is.
+        product: The engine of a node that is not the default one.
         ports: By purpose; `http` or `client` is the one that others connect to.
         run_as: The user id to run as; `None` for our own.
         log_file: Its standard output and error.
@@ -76,7 +77,7 @@ class ServerSpec(BaseModel):
     @property
     def options(self) -> tuple[str, ...]:
         """The options that matter to who reads the figures: JVM options without class path and agents."""
-        given = [self.environment.get(name, "") for name in ("ES_JAVA_OPTS", "OPENSEARCH_JAVA_OPTS")]
+        given = [self.environment.get(f"{engine.variables}_JAVA_OPTS", "") for engine in ENGINES]
         words = (*self.command, *" ".join(given).split())
         return tuple(word for word in words if word.startswith("-X"))
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lab.engines import DEFAULT, Release
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch
 from lab.stack.artifacts import ArtifactLock
-from lab.stack.engines import Engine
 from lab.stack.jdk import Jdk
 from lab.stack.runtimes import choose_java, runtimes
 
@@ -21,7 +21,7 @@ class StackShape:
     """What the servers shall be.
 
     Attributes:
-        opensearch_version: OpenSearch in place of Elasticsearch; `None`: Elasticsearch. All else holds for both.
+        release: What the nodes are; what is said of Elasticsearch below holds for every engine.
         data_nodes: Elasticsearch nodes, 1 to 6; the first is also the master.
         node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
         plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
@@ -29,7 +29,7 @@ class StackShape:
         requested_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
     """
 
-    elasticsearch_version: str = "8.19.21"
+    release: Release = DEFAULT
     data_nodes: int = 1
     elasticsearch_heap_mb: int = 1024
     kafka_heap_mb: int = 512
@@ -38,14 +38,6 @@ class StackShape:
     plugin_folders: tuple[Path, ...] = ()
     requested_ports: Mapping[str, int] = field(default_factory=dict)
     elasticsearch_java: int | None = None
-    opensearch_version: str | None = None
-
-    @property
-    def engine(self) -> Engine:
-        """What its nodes are."""
-        if self.opensearch_version is not None:
-            return Engine("opensearch", self.opensearch_version)
-        return Engine("elasticsearch", self.elasticsearch_version)
 
     @property
     def memory_mb(self) -> int:
@@ -55,28 +47,32 @@ class StackShape:
 
 
 def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk | int:
-    """The JDK of this machine that the shape's engine gets, or else the feature release of a runtime; fetches nothing.
+    """The JDK of this machine that the shape's nodes get, or else the feature release of a runtime; fetches nothing.
 
     Raises:
         ProfileError: The version is not available, or does not run on the Java that is asked for.
         StackError: The number of nodes is not possible, or no Java fits.
     """
-    engine = shape.engine
-    engine.check_available(lock)
+    release = shape.release
+    available = lock.releases(release.engine)
+    if release not in available:
+        expected = ", ".join(other.version for other in available)
+        raise ProfileError(f"{release} is not available, expected one of {expected}")
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
-    supported = engine.java
+    supported = release.java
     if shape.elasticsearch_java is not None:
-        check_java_is_there(engine, shape.elasticsearch_java, {jdk.feature for jdk in jdks} | set(runtimes()))
+        check_java_is_there(release, shape.elasticsearch_java, {jdk.feature for jdk in jdks} | set(runtimes()))
         supported = replace(supported, oldest=shape.elasticsearch_java, newest=shape.elasticsearch_java)
-    return choose_java(jdks, supported, engine.title)
+    return choose_java(jdks, supported, str(release))
 
 
-def check_java_is_there(engine: Engine, feature: int, there: Collection[int]) -> None:
-    """Raise ProfileError unless the engine runs on this feature release of Java, and it is available."""
-    engine.check_java(feature)
+def check_java_is_there(release: Release, feature: int, there: Collection[int]) -> None:
+    """Raise ProfileError unless the nodes run on this feature release of Java, and it is available."""
+    if feature not in release.java.features:
+        raise ProfileError(f"elasticsearch.java: got {feature}, expected {release.java} for {release}")
     if feature not in there:
-        fitting = ", ".join(str(each) for each in engine.java.features if each in there) or "none"
+        fitting = ", ".join(str(each) for each in release.java.features if each in there) or "none"
         raise ProfileError(f"elasticsearch.java: got {feature}, expected an available one: {fitting}")
 
 

@@ -84,7 +84,7 @@ def manifests(root: Path) -> Iterator[tuple[Path, str]]:
     """Every file below `deploy/kubernetes/profiles`, relative to the checkout, and what has to stand in it.
 
     A profile has none that no connector of ours streams, that needs something of the user's, or that asks for
-    nodes of certain names or settings, or for OpenSearch.
+    nodes of certain names or settings, or for an engine without images.
     """
     for name in profile_names(root):
         if name in NEED_MORE:
@@ -101,8 +101,9 @@ def is_suitable(profile: Profile) -> bool:
         refuse_unsuitable(profile)
     except ProfileError:
         return False
-    own_nodes = profile.opensearch or profile.maintain or profile.elasticsearch.node_settings
-    return not own_nodes and profile.sink.connector in CONNECTORS and profile.sink.plugin_path is None
+    own_nodes = profile.maintain or profile.elasticsearch.node_settings
+    has_images = profile.release.engine.has_images
+    return has_images and not own_nodes and profile.sink.connector in CONNECTORS and profile.sink.plugin_path is None
 
 
 def resources(root: Path, profile: Profile) -> list[Resource]:

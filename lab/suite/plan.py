@@ -206,7 +206,7 @@ def layout_of(profile: Profile) -> str | None:
     made_by = profile.load.model_dump(include={"route", "codec_before", "segments"})
     stored = (profile.mapping, profile.disabled_fields, dict(profile.index))
     whole = (profile.dataset.model_dump(), *stored, made_by)
-    return f"{whole} {profile.engine} {profile.elasticsearch.data_nodes}"
+    return f"{whole} {profile.release} {profile.elasticsearch.data_nodes}"
 
 
 def kind_of(profile: Profile) -> str:
@@ -223,7 +223,7 @@ def kind_of(profile: Profile) -> str:
 
 def server_shape(profile: Profile) -> str:
     """What two profiles must share to run on the same servers; one of fewer nodes uses some of them."""
-    return f"{profile.engine} {profile.elasticsearch.model_dump_json(exclude=SET_WHILE_RUNNING)}"
+    return f"{profile.release} {profile.elasticsearch.model_dump_json(exclude=SET_WHILE_RUNNING)}"
 
 
 def estimate(plan: SuitePlan, runs: Path) -> Estimate:

@@ -108,9 +108,10 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
     """What the profile asks for and the project's containers do not have; a sentence each."""
     yield from project_refusals(project)
     cluster = profile.elasticsearch
-    if profile.opensearch is not None:
+    engine, version = profile.release.engine, profile.release.version
+    if not engine.has_images:
         yield (
-            f"opensearch: got {profile.opensearch}, expected none: the containers are Elasticsearch; run it without "
+            f"{engine.dotted_key}: got {version}, expected none: the containers are Elasticsearch; run it without "
             "--target compose"
         )
     if cluster.data_nodes > MOST_NODES:

@@ -199,12 +199,11 @@ def shape_of(profile: Profile) -> StackShape:
     """The servers that a profile asks for, without the plugins of its sink."""
     cluster = profile.elasticsearch
     return StackShape(
-        elasticsearch_version=cluster.version,
+        release=profile.release,
         elasticsearch_java=cluster.java,
         data_nodes=cluster.data_nodes,
         elasticsearch_heap_mb=cluster.heap_mb,
         node_settings=cluster.node_settings,
-        opensearch_version=profile.opensearch,
     )
 
 

@@ -13,6 +13,7 @@ from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.clients.http import UNAUTHORIZED
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.endpoints import METRICS_ORIGIN, Endpoints, urls_of
+from lab.engines import DEFAULT, ENGINES, Engine, Release, engine_called
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
@@ -20,7 +21,7 @@ from lab.profiles.suites import Suite
 from lab.records.run import Server
 from lab.records.suite import Variant
 from lab.run.load.availability import why_not_on
-from lab.run.load.rally.program import why_not_product, why_not_rally_on
+from lab.run.load.rally.program import why_not_engine, why_not_rally_on
 from lab.run.names import is_our_connector
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT, state_dir
@@ -70,7 +71,7 @@ class RemoteServers:
     Attributes:
         plugins: Classes of the connectors that the worker has.
         connectors: Those of ours that it runs.
-        product: `Elasticsearch` or `OpenSearch`.
+        engine: What the nodes are.
     """
 
     endpoints: Endpoints
@@ -78,12 +79,12 @@ class RemoteServers:
     connect_version: str
     plugins: frozenset[str]
     connectors: tuple[str, ...] = ()
-    product: str = "Elasticsearch"
+    engine: Engine = DEFAULT.engine
 
     @property
-    def version(self) -> str:
-        """The version of the product; of a cluster that is being upgraded all of them."""
-        return " and ".join(sorted({node.version for node in self.nodes}))
+    def release(self) -> Release:
+        """The release of the nodes; of a cluster that is being upgraded with all versions."""
+        return Release(self.engine, " and ".join(sorted({node.version for node in self.nodes})))
 
     @property
     def data_nodes(self) -> list[Node]:
@@ -97,7 +98,7 @@ class RemoteServers:
 
     def target(self) -> Target:
         """These servers as a run uses them. Brokers do not say their version, so that none is recorded."""
-        product = None if self.product == "Elasticsearch" else self.product
+        product = self.engine.recorded
         nodes = {f"elasticsearch-{number}": node for number, node in enumerate(self.nodes, 1)}
         versions = {name: node.version for name, node in nodes.items()} | {"connect": self.connect_version}
         return Target(
@@ -121,17 +122,14 @@ class RemoteServers:
         """
         if refusals := tuple(self.refusals(profile)):
             raise ProfileError("\n".join(refusals))
-        actual: dict[str, object] = {"data_nodes": len(self.data_nodes), "heap_mb": max(self.heaps_mb)}
-        opensearch = self.version if self.product == "OpenSearch" else None
-        if opensearch is None:
-            actual["version"] = self.version
+        actual = {"data_nodes": len(self.data_nodes), "heap_mb": max(self.heaps_mb)}
         cluster = profile.elasticsearch.model_copy(update=actual)
-        return profile.model_copy(update={"elasticsearch": cluster, "opensearch": opensearch})
+        return profile.model_copy(update={"elasticsearch": cluster}).on(self.release)
 
     def refusals(self, profile: Profile) -> Iterator[str]:
         """A sentence for each setting of the profile that these servers, which Sluice does not change, do not have."""
         if lack := why_not_on(self.plugins, profile, ROOT) or (
-            why_not_product(profile, self.product) or why_not_rally_on(self.endpoints, profile)
+            why_not_engine(profile, self.engine) or why_not_rally_on(self.endpoints, profile)
         ):
             yield lack
         yield from self.version_refusals(profile)
@@ -160,12 +158,11 @@ class RemoteServers:
             yield refusal_at(profile.where.get(key, profile.name), key, f"got a value, expected none; {ONLY_USED}")
 
     def version_refusals(self, profile: Profile) -> Iterator[str]:
-        """The sentence about a version or a product that the cluster is not of."""
-        runs = f"{self.product} {self.version}"
-        for key in ("elasticsearch.version", "opensearch"):
-            if (place := profile.where.get(key)) and profile.engine != runs:
-                is_other = profile.product != self.product
-                got, expected = (profile.engine, runs) if is_other else (profile.version, self.version)
+        """The sentence about a version or an engine that the cluster is not of."""
+        wanted, runs = profile.release, self.release
+        for key in (engine.dotted_key for engine in ENGINES):
+            if (place := profile.where.get(key)) and wanted != runs:
+                got, expected = (wanted, runs) if wanted.engine is not runs.engine else (wanted.version, runs.version)
                 yield refusal_at(place, key, f"got {got}, expected {expected}, which the cluster runs; {ONLY_USED}")
 
 
@@ -260,15 +257,15 @@ def read_servers(endpoints: Endpoints) -> RemoteServers:
     topics_of(endpoints).names(ANSWER_TIMEOUT_S)
     check_metrics_agent(endpoints)
     ours = tuple(sorted(filter(is_our_connector, connectors)))
-    return RemoteServers(endpoints, nodes, version, plugins, ours, product_of(endpoints))
+    return RemoteServers(endpoints, nodes, version, plugins, ours, engine_of(endpoints))
 
 
-def product_of(endpoints: Endpoints) -> str:
-    """What the cluster says that it is; Elasticsearch names no distribution, and a plain build of it says nothing."""
+def engine_of(endpoints: Endpoints) -> Engine:
+    """The engine that the cluster says that it is; a plain build of Elasticsearch says nothing."""
     with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
         _, body = cluster.request("GET", "/", accept=(*UNAUTHORIZED, 404, 405))
     version = body.get("version", {}) if isinstance(body, dict) else {}
-    return "OpenSearch" if version.get("distribution") == "opensearch" else "Elasticsearch"
+    return engine_called(version.get("distribution"))
 
 
 def refuse_concurrent_run(servers: RemoteServers) -> None:

@@ -18,7 +18,7 @@ from lab.display import RunDisplay
 from lab.endpoints import Endpoints, words_without_secrets
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, QueryOnly
-from lab.profiles.index_settings import codec_complaint, parsed_version
+from lab.profiles.index_settings import codec_complaint
 from lab.profiles.maintain import refusal_of
 from lab.profiles.mapping import leaves, load_mapping
 from lab.profiles.problems import suggestion
@@ -71,8 +71,7 @@ class Servers(ABC):
         fitted = self._fitted(profile)
         check_codecs(fitted, plugins=self.has_plugins)
         check_fields(fitted)
-        if not fitted.opensearch:
-            check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
+        check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
         return fitted
 
     @abstractmethod
@@ -191,28 +190,28 @@ def override_refusals(profile: Profile) -> Iterator[str]:
 
 
 def check_codecs(profile: Profile, *, plugins: bool = True) -> None:
-    """Raise ProfileError unless the profile's engine has its codecs; a suite leaves such a variant out.
+    """Raise ProfileError unless the profile's release has its codecs; a suite leaves such a variant out.
 
     Args:
         plugins: Whether it may have more of them by a plugin.
     """
-    version, load = parsed_version(profile.version), profile.load
+    load = profile.load
     before = load.codec_before if isinstance(load, QueryOnly) else None
     for key, codec in (("index.codec", profile.index.get("codec")), ("load.codec_before", before)):
-        if complaint := codec_complaint(codec, version, profile.product, plugins=plugins):
+        if complaint := codec_complaint(codec, profile.release, plugins=plugins):
             raise ProfileError(f"{key}: {complaint}")
 
 
 def check_fields(profile: Profile) -> None:
-    """Raise ProfileError for a mapping with vectors on OpenSearch, which has them under another name, by a plugin."""
-    if not profile.opensearch:
+    """Raise ProfileError for a mapping with vectors on an engine that has them under another name, or not at all."""
+    if profile.release.engine.dense_vectors:
         return
     types = leaves(load_mapping(profile.mapping, ROOT).get("mappings", {}))
     if fields := [key for key, value in types if value == "dense_vector" and key.endswith(".type")]:
         name = fields[0].removeprefix("properties.").removesuffix(".type")
         raise ProfileError(
-            f"mapping: {profile.mapping}: {name} is a `dense_vector`, which {profile.engine} does not have, expected a "
-            "mapping without vectors; run it on Elasticsearch"
+            f"mapping: {profile.mapping}: {name} is a `dense_vector`, which {profile.release} does not have, expected "
+            "a mapping without vectors; run it on Elasticsearch"
         )
 
 

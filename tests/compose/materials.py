@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.engines import DEFAULT, JavaRange, Release
 from lab.stack.artifacts import LOCK_FILE, ArtifactCache, read_lock
-from lab.stack.jdk import JavaRange, Jdk, choose_jdk, find_jdks, java_for_elasticsearch, java_for_kafka
+from lab.stack.jdk import Jdk, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.places import ROOT, cache_dir
 from tests.compose.base_image import Base, debian_python, debian_suite
 from tests.compose.offline import maven_repository, wheels
 
 TEST_ARTIFACTS = Path(__file__).with_name("artifacts.lock.json")
 DOCKERFILE = ROOT / "compose" / "images" / "connect.Dockerfile"
-DEFAULT_ELASTICSEARCH = "8.19.21"
+DEFAULT_ELASTICSEARCH = DEFAULT.version
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Materials:
 
     def elasticsearch(self, version: str = DEFAULT_ELASTICSEARCH) -> Material:
         """The lab's own Elasticsearch."""
-        (artifact,) = self._sets[f"elasticsearch-{version}"]
+        (artifact,) = self._sets[Release(DEFAULT.engine, version).set_name]
         self._cache.fetch((artifact,))
         return Material(version, {"elasticsearch": self._cache.unpacked(artifact)})
 
@@ -83,7 +84,7 @@ def jdk_of_kafka() -> Jdk:
 
 def jdk_of_elasticsearch(version: str) -> Jdk:
     """The machine's JDK that the lab would take for that version."""
-    return jdk_for(java_for_elasticsearch(version))
+    return jdk_for(Release(DEFAULT.engine, version).java)
 
 
 def jdk_for(supported: JavaRange) -> Jdk:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.engines import DEFAULT
 from lab.profiles.memory import NEEDS, least_mb
+from lab.stack.artifacts import read_lock
 from tests.compose.engine import Engine
 from tests.compose.images import StandIns
 from tests.compose.project import Project, checkout_name, free_ports, own_images
@@ -23,10 +25,11 @@ EVERY_S = 1.0
 REST_S = 60.0
 HOUR_S = 3600.0
 FILES = "compose.yaml:tests/endurance/memory.yaml"
+RELEASES = read_lock().releases(DEFAULT.engine)
 JVMS = ("kafka", "connect", "elasticsearch", "observer")
 
 
-@pytest.fixture(params=["8.19.21", "9.5.3", "7.17.7"])
+@pytest.fixture(params=[release.version for release in (DEFAULT, RELEASES[-1], RELEASES[0])])
 def project(
     request: pytest.FixtureRequest, engine: Engine, stand_ins: Mapping[str, str], memory_minutes: float
 ) -> Iterator[Project]:

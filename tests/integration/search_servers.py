@@ -1,15 +1,14 @@
-"""Single nodes of Elasticsearch and OpenSearch, beside the session's own servers."""
+"""Single nodes of any engine, beside the session's own servers."""
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from lab.engines import Release
 from lab.stack import server
 from lab.stack.artifacts import ArtifactCache, read_lock
-from lab.stack.elasticsearch import elasticsearch_spec, unprivileged_user
-from lab.stack.engines import Engine
+from lab.stack.elasticsearch import node_spec, unprivileged_user
 from lab.stack.jdk import Jdk, find_jdks
-from lab.stack.opensearch import opensearch_spec
 from lab.stack.places import cache_dir
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_until_ready
@@ -19,7 +18,7 @@ from lab.stack.server import ServerSpec
 HEAP_MB = 384
 
 
-def java_for(wanted: Engine) -> Jdk:
+def java_for(wanted: Release) -> Jdk:
     """A JDK of this machine, or else a runtime that is fetched.
 
     Raises:
@@ -29,19 +28,18 @@ def java_for(wanted: Engine) -> Jdk:
     return java if isinstance(java, Jdk) else java_runtime(java, cache_dir())
 
 
-def spec_of(wanted: Engine, folder: Path) -> ServerSpec:
+def spec_of(wanted: Release, folder: Path) -> ServerSpec:
     """The node with a small heap, all of its files below `folder`; fetches what is not there yet."""
     jdk = java_for(wanted)
     cache = ArtifactCache(cache_dir())
-    (archive,) = read_lock().sets[str(wanted)]
+    (archive,) = read_lock().sets[wanted.set_name]
     cache.fetch((archive,))
     home = cache.unpacked(archive)
     ports = allot_ports(("http", "transport"), folder / "ports.json", requested={}, in_use={})
     user, node = unprivileged_user(), folder / "node"
-    of_product = opensearch_spec if wanted.product == "opensearch" else elasticsearch_spec
-    return of_product(
+    return node_spec(
+        wanted,
         number=1,
-        version=wanted.version,
         home=home,
         folder=node,
         jdk=jdk,

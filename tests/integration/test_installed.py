@@ -12,9 +12,10 @@ import pytest
 
 from lab import VERSION
 from lab.endpoints import Access, Endpoints
+from lab.engines import JavaRange
 from lab.stack import metrics_agent, server
 from lab.stack.artifacts import ArtifactCache, read_lock
-from lab.stack.jdk import JavaRange, choose_jdk, find_jdks, java_for_kafka
+from lab.stack.jdk import choose_jdk, find_jdks, java_for_kafka
 from lab.stack.kafka import Program, connect_spec
 from lab.stack.places import ROOT, cache_dir
 from lab.stack.plugin import build_plugin, lab_plugin_folder, plugin_folder

@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from lab.clients.elasticsearch import ElasticsearchClient
+from lab.engines.elasticsearch import ELASTICSEARCH
 from lab.errors import StackError, VerificationError
 from lab.mapping.check import INDEX, index_documents, index_for_check, refuse_rejections, types_of
 from lab.mapping.proposal import propose
@@ -18,16 +19,17 @@ from lab.mapping.sample import documents_of, read_sample
 from lab.mapping.types import Wishes
 from lab.mapping.units import disk_bytes, units_of, with_disk_bytes
 from lab.stack import server
-from lab.stack.engines import Engine
+from lab.stack.artifacts import read_lock
 from producers.registry import make_dataset
 from tests.integration.conftest import Sluice, write_ndjson
 from tests.integration.search_servers import java_for, running, spec_of
 
 DOCUMENTS = 503
-SERVERS = (Engine("elasticsearch", "7.17.7"), Engine("elasticsearch", "9.5.3"))
+OLDEST, *_, NEWEST = read_lock().releases(ELASTICSEARCH)
+SERVERS = (OLDEST, NEWEST)
 
 
-@pytest.fixture(params=SERVERS, ids=str, scope="module")
+@pytest.fixture(params=SERVERS, ids=lambda wanted: wanted.set_name, scope="module")
 def cluster(request: pytest.FixtureRequest) -> Iterator[ElasticsearchClient]:
     """A node of its own of each version."""
     try:

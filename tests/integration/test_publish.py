@@ -12,10 +12,12 @@ import pytest
 import vl_convert
 
 from lab.analysis.folder import RunFolder, read_run
+from lab.engines import DEFAULT
 from lab.publish import monitoring, samples
 from lab.publish.dashboard import Panel, panels
 from lab.publish.monitoring import Reading, resampled
 from lab.records.samples import Sample
+from lab.stack.artifacts import read_lock
 from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
 from tests.kibana import INDEX_PAGE, OVERVIEW, Search, answered_spec, drawn_series, panel_query
@@ -23,6 +25,7 @@ from tests.kibana_charts import Bucket, as_kibana_draws, counted
 
 BUCKET_S = 10
 DOCUMENTS = 20_011
+OLDEST = read_lock().releases(DEFAULT.engine)[0]
 RATE = 2003
 SLOWED = 5
 """Documents per second, and how much slower the clocks are made: 50 s of load, which are four buckets at the least."""
@@ -66,15 +69,19 @@ class Server:
     version: str
 
 
-@pytest.fixture(scope="module", params=["8.19.21", pytest.param("7.17.7", marks=pytest.mark.shape("version 7.17.7"))])
+@pytest.fixture(
+    scope="module",
+    params=[DEFAULT, pytest.param(OLDEST, marks=pytest.mark.shape(f"version {OLDEST.version}"))],
+    ids=str,
+)
 def server(request: pytest.FixtureRequest, sluice: Sluice, recorded: RunFolder) -> Iterator[Server]:
     """A server of that version, the run published into it twice."""
-    sluice.stack.ensure(StackShape(elasticsearch_version=request.param), kept=True)
+    sluice.stack.ensure(StackShape(release=request.param), kept=True)
     url = sluice.stack.endpoints().elasticsearch_urls[0]
     for _ in range(2):
         done = sluice("publish", str(recorded.path), "--to", url)
         assert (done.status, done.errors) == (0, "")
-    yield Server(url, request.param)
+    yield Server(url, request.param.version)
     for index in (samples.INDEX, monitoring.INDEX):
         httpx.delete(f"{url}/{index}", timeout=30)
     for template in (samples.INDEX, monitoring.TEMPLATE_NAME):

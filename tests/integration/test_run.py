@@ -10,8 +10,11 @@ import orjson
 import pytest
 
 from lab.clients.elasticsearch import ElasticsearchClient
+from lab.engines.elasticsearch import ELASTICSEARCH
+from lab.engines.opensearch import OPENSEARCH
 from lab.records.result import Result
 from lab.records.run import Run
+from lab.stack.artifacts import read_lock
 from lab.stack.shape import StackShape
 from tests.integration.conftest import ROOT, Finished, Sluice, write_ndjson
 
@@ -272,7 +275,11 @@ def test_a_run_that_loses_documents_is_void(sluice: Sluice) -> None:
 
 
 @pytest.mark.parametrize(
-    "version", [pytest.param(version, marks=pytest.mark.shape(f"version {version}")) for version in ("7.17.7", "9.5.3")]
+    "version",
+    [
+        pytest.param(release.version, marks=pytest.mark.shape(f"version {release.version}"))
+        for release in (read_lock().releases(ELASTICSEARCH)[0], read_lock().releases(ELASTICSEARCH)[-1])
+    ],
 )
 def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: str) -> None:
     """The same plugin and mapping run on the oldest and the newest version; only Elasticsearch is restarted."""
@@ -295,18 +302,19 @@ def test_a_run_on_opensearch_is_verified_measured_and_called_so(sluice: Sluice) 
     """In place of Elasticsearch, with the same plugin, mapping and figures; only its node is restarted."""
     broker = sluice.stack.process_ids()["kafka"]
 
-    options = ("--opensearch", "3.0.0", "--documents", str(BOOKS), "--runs", str(sluice.runs))
+    release = read_lock().releases(OPENSEARCH)[-1]
+    options = ("--opensearch", release.version, "--documents", str(BOOKS), "--runs", str(sluice.runs))
     done = sluice("run", "quickstart", *options)
 
     assert (done.status, done.errors) == (0, "")
-    assert "OpenSearch 3.0.0" in done.output
+    assert str(release) in done.output
     result = sluice.result()
     assert (result.status, result.documents.indexed) == ("verified", BOOKS)
     assert laws(result) == ALL_HOLD
-    assert {server.release for server in result.environment.servers if server.pid} >= {"OpenSearch 3.0.0"}
+    assert {server.release for server in result.environment.servers if server.pid} >= {str(release)}
     assert metric(result, "store_size_bytes", "primaries") == files_bytes(sluice) == cat_bytes(sluice)
     assert metric(result, "cpu_s_per_million_docs", "elasticsearch-1") is not None
-    assert "into OpenSearch 3.0.0, on one machine" in (sluice.latest() / "report.html").read_text()
+    assert f"into {release}, on one machine" in (sluice.latest() / "report.html").read_text()
     assert sluice.stack.process_ids()["kafka"] == broker
 
 

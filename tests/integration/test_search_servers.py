@@ -11,34 +11,31 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lab.engines import DEFAULT, Release
+from lab.engines.elasticsearch import ELASTICSEARCH
+from lab.engines.opensearch import OPENSEARCH
 from lab.errors import StackError
 from lab.stack import server
-from lab.stack.engines import Engine
+from lab.stack.artifacts import read_lock
 from lab.stack.jdk import JVM_OPTIONS
-from lab.stack.shape import StackShape
 from tests.integration.plugin_builds import copy_of_the_project
 from tests.integration.search_servers import java_for, running, spec_of
 from tools.maven import maven
 
 pytestmark = pytest.mark.timeout(900)
 
-USUAL = Engine("elasticsearch", StackShape().elasticsearch_version)
-SERVERS = (
-    Engine("elasticsearch", "7.17.7"),
-    Engine("elasticsearch", "9.5.3"),
-    Engine("opensearch", "2.19.1"),
-    Engine("opensearch", "3.0.0"),
-    Engine("opensearch", "3.8.0"),
-)
+USUAL = DEFAULT
+ELASTICSEARCHES, OPENSEARCHES = (read_lock().releases(engine) for engine in (ELASTICSEARCH, OPENSEARCH))
+SERVERS = (ELASTICSEARCHES[0], ELASTICSEARCHES[-1], *OPENSEARCHES)
 SIDE_BY_SIDE = 2
 REPORTS = "failsafe-reports"
 TESTS = ("Real*IT", "PlayedElasticsearchIT")
 OF_DATA_STREAMS = {"aReplayIntoADataStreamIsAlreadyThere", "itAnswersForDataStreamsWhatARealOneDoes"}
 OF_PIPELINES = "RealPipelinesIT"
-WITH_PROCESSORS = Engine("opensearch", "3.8.0")
+WITH_PROCESSORS = OPENSEARCHES[-1]
 OF_SHAPES = {"shapesAreFoundWhereTheyAre"}
 OF_NEWER_SERVERS = {"pointsAreFoundWhereTheyAre", "theClusterParsesAsManyLevelsAsAreWritten"}
-OLDER = (Engine("elasticsearch", "7.17.7"), Engine("opensearch", "2.19.1"))
+OLDER = (ELASTICSEARCHES[0], OPENSEARCHES[0])
 OF_CHANGED_DOCUMENTS = {"aPipelinesOwnFieldsAreNoConflict", "aDerivedSourceIsComparedByItsFields"}
 
 
@@ -77,12 +74,12 @@ def cases(report: Path) -> list[Case]:
     ]
 
 
-def outcome(wanted: Engine, folder: Path) -> list[Case]:
+def outcome(wanted: Release, folder: Path) -> list[Case]:
     """The plugin's tests against a server that is started for them."""
     # Runs side by side would write and delete each other's temporary files below one `target`.
-    project = folder / f"connect-{wanted}"
+    project = folder / f"connect-{wanted.set_name}"
     shutil.copytree(folder / "connect", project, ignore=shutil.ignore_patterns(REPORTS))
-    with running(spec_of(wanted, folder / str(wanted)), folder) as url:
+    with running(spec_of(wanted, folder / wanted.set_name), folder) as url:
         # Failed tests are in the report, which says more than Maven does.
         verify(project, "failsafe:integration-test", f"-Dit.test={','.join(TESTS)}", url=url)
     reports = project / "target" / REPORTS
@@ -109,13 +106,13 @@ def verified(folder: Path) -> None:
     target = copy_of_the_project(folder) / "target"
     target.mkdir()
     (target / "sluice-connect-elasticsearch-0.0.7.zip").touch()
-    with running(spec_of(USUAL, folder / str(USUAL)), folder) as url:
+    with running(spec_of(USUAL, folder / USUAL.set_name), folder) as url:
         verify(folder / "connect", "verify", url=url)
     assert list(target.glob("*-0.0.7.*")) == []
 
 
 @pytest.fixture(scope="module")
-def outcomes(folder: Path, verified: None) -> Iterator[Mapping[Engine, Future[list[Case]]]]:  # noqa: ARG001
+def outcomes(folder: Path, verified: None) -> Iterator[Mapping[Release, Future[list[Case]]]]:  # noqa: ARG001
     """The plugin's tests on their way against all servers, two at a time."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         yield {wanted: pool.submit(outcome, wanted, folder) for wanted in SERVERS}
@@ -126,9 +123,9 @@ def test_the_plugin_keeps_its_promises() -> None:
     """`mvn verify` is green with the tests that need a real Elasticsearch, and leaves no archive of another version."""
 
 
-@pytest.mark.parametrize("wanted", SERVERS, ids=str)
+@pytest.mark.parametrize("wanted", SERVERS, ids=lambda wanted: wanted.set_name)
 def test_the_sink_keeps_its_promises_with(
-    wanted: Engine, outcomes: Mapping[Engine, Future[list[Case]]], subtests: pytest.Subtests
+    wanted: Release, outcomes: Mapping[Release, Future[list[Case]]], subtests: pytest.Subtests
 ) -> None:
     """Bulks, versions, deletes, upserts, rejections, routing, dates; what a server lacks is skipped, and says so."""
     try:
@@ -144,8 +141,8 @@ def test_the_sink_keeps_its_promises_with(
             if case.skipped is not None:
                 pytest.skip(case.skipped.partition("\n")[0])
     # Elasticsearch's plain build has no API for data streams, OpenSearch's has.
-    may_lack = set(OF_DATA_STREAMS if wanted.product == "elasticsearch" else ())
-    # OpenSearch 3.8.0's build alone has processors and a derived source.
+    may_lack = set(OF_DATA_STREAMS if wanted.engine is ELASTICSEARCH else ())
+    # The newest OpenSearch's build alone has processors and a derived source.
     if wanted != WITH_PROCESSORS:
         may_lack |= OF_CHANGED_DOCUMENTS | {case.name for case in done if case.of == OF_PIPELINES}
     # Few builds have shapes; older servers take no GeoJSON as a point, and documents of any depth.

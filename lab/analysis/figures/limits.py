@@ -9,6 +9,7 @@ from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_pe
 from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, answered_s, indexing_rate_docs_per_s, mean, shard_growth
 from lab.analysis.text import count, number
+from lab.engines import DEFAULT
 from lab.records.result import Limit
 from lab.records.run import Run
 from lab.records.samples import NodeCounters, Sample
@@ -127,7 +128,7 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     )
 
 
-def stage_text(stage: str, product: str = "Elasticsearch") -> str:
+def stage_text(stage: str, product: str = DEFAULT.engine.title) -> str:
     """A stage as a sentence names it: `the sink`, `Elasticsearch`, `merge throttling`."""
     return {"elasticsearch": product, "merge throttling": stage}.get(stage, f"the {stage}")
 
@@ -135,7 +136,7 @@ def stage_text(stage: str, product: str = "Elasticsearch") -> str:
 def recorded_product(result: Mapping[str, Any]) -> str:
     """The servers under test of a `result.json` that is not checked, as `Environment.product` gives them."""
     products = (server.get("product") for server in result["environment"]["servers"])
-    return next(filter(None, products), "Elasticsearch")
+    return next(filter(None, products), DEFAULT.engine.title)
 
 
 def requested_rate_docs_per_s(run: Run) -> float | None:

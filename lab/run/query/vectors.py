@@ -1,41 +1,23 @@
-"""What a version of Elasticsearch lacks for the vectors of a profile: known before servers start."""
+"""What a release lacks for the vectors of a profile: known before servers start."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
+from lab.engines.engine import DenseVectors
 from lab.errors import ProfileError
 from lab.profiles import Profile
-from lab.profiles.index_settings import parsed_version
 from lab.profiles.mapping import load_mapping
 from lab.profiles.problems import Place, Problem
 from lab.profiles.questions import load_question
 from lab.run.query.ask import requests_of
 
-INDEXED_SINCE: Final = (8, 0)
-"""Before, a `dense_vector` was not indexed."""
-INDEX_TYPES_SINCE: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
-    {
-        "int8_hnsw": (8, 12),
-        "flat": (8, 13),
-        "int8_flat": (8, 13),
-        "int4_hnsw": (8, 15),
-        "int4_flat": (8, 15),
-        "bbq_hnsw": (8, 16),
-        "bbq_flat": (8, 16),
-        "bbq_disk": (9, 2),
-    }
-)
-LICENSED: Final = "bbq_disk"
-"""An index type whose mapping every server takes, and which refuses every document without an Enterprise licence."""
-RESCORED_SINCE: Final = (8, 18)
 RESCORE: Final = "rescore_vector"
 SCRIPT: Final = "script_score"
 
 
 def check_vectors(profile: Profile, root: Path, *, may_be_licensed: bool) -> None:
-    """Refuse vectors that the profile's Elasticsearch does not take, and requests about them that it does not know.
+    """Refuse vectors that the profile's release does not take, and requests about them that it does not know.
 
     Args:
         may_be_licensed: Whether the servers are others', which may have a licence, and scripts; those that are started
@@ -44,26 +26,30 @@ def check_vectors(profile: Profile, root: Path, *, may_be_licensed: bool) -> Non
     Raises:
         ProfileError: All that it lacks, a sentence each; a suite leaves such a variant out.
     """
-    complaints = *_of_the_mapping(profile, root, may_be_licensed=may_be_licensed), *_of_requests(profile, root)
+    known = profile.release.engine.dense_vectors
+    if known is None:
+        return
+    complaints = (
+        *_of_the_mapping(profile, root, known, may_be_licensed=may_be_licensed),
+        *_of_requests(profile, root, known),
+    )
     if not may_be_licensed:
         complaints = (*complaints, *_of_scripts(profile, root))
     if complaints:
         raise ProfileError("\n".join(complaints))
 
 
-def _of_the_mapping(profile: Profile, root: Path, *, may_be_licensed: bool) -> Iterator[str]:
-    version = parsed_version(profile.elasticsearch.version)
+def _of_the_mapping(profile: Profile, root: Path, known: DenseVectors, *, may_be_licensed: bool) -> Iterator[str]:
     for index_type in _index_types(load_mapping(profile.mapping, root).get("mappings", {})):
-        since = INDEX_TYPES_SINCE.get(index_type, INDEXED_SINCE)
+        since = known.index_types.get(index_type, known.indexed)
         what = f"an index of vectors of type `{index_type}`" if index_type else "an index of vectors"
-        if version < since:
+        if profile.release.numbers < since:
             yield _at(
                 profile,
                 "mapping",
-                f"{profile.mapping} has {what}, got Elasticsearch {profile.elasticsearch.version}, "
-                f"expected {_text(since)} or later",
+                f"{profile.mapping} has {what}, got {profile.release}, expected {_text(since)} or later",
             )
-        elif index_type == LICENSED and not may_be_licensed:
+        elif index_type == known.licensed and not may_be_licensed:
             yield _at(
                 profile,
                 "mapping",
@@ -80,8 +66,8 @@ def _index_types(mappings: Mapping[str, Any]) -> Iterator[str]:
             yield str(options.get("type", "")) if isinstance(options, Mapping) else ""
 
 
-def _of_requests(profile: Profile, root: Path) -> Iterator[str]:
-    if parsed_version(profile.elasticsearch.version) >= RESCORED_SINCE:
+def _of_requests(profile: Profile, root: Path, known: DenseVectors) -> Iterator[str]:
+    if profile.release.numbers >= known.rescored:
         return
     for what, request in _requests(profile, root):
         knn = request.get("knn")
@@ -89,8 +75,7 @@ def _of_requests(profile: Profile, root: Path) -> Iterator[str]:
             yield _at(
                 profile,
                 "queries.model",
-                f"{what} have `{RESCORE}`, got Elasticsearch {profile.elasticsearch.version}, "
-                f"expected {_text(RESCORED_SINCE)} or later",
+                f"{what} have `{RESCORE}`, got {profile.release}, expected {_text(known.rescored)} or later",
             )
 
 

@@ -107,7 +107,7 @@ def test_the_first_container_is_told_every_heap() -> None:
 def test_the_versions_are_the_lab_s_own() -> None:
     """What runs in containers is what runs without."""
     known = listed()
-    assert known["ELASTICSEARCH_VERSION"] == known["OBSERVER_VERSION"] == StackShape().elasticsearch_version
+    assert known["ELASTICSEARCH_VERSION"] == known["OBSERVER_VERSION"] == StackShape().release.version
     assert known["KAFKA_VERSION"] == kafka_version(read_lock())
     (agent,) = read_lock().sets["jolokia"]
     built_with = dict(re.findall(r"^ARG (JOLOKIA_\w+)=(\S+)$", CONNECT.read_text(), re.MULTILINE))

@@ -126,7 +126,12 @@ def test_each_variant_of_an_explanation_leaves_out_one_unit(books: str) -> None:
         ("without the other 2 fields", "whole mapping", ["shop.id", "offers"]),
     ]
     first = suite.variants[0].profile
-    assert (first.load.via, first.mapping, first.dataset.documents, first.version) == ("direct", "books", 1, "7.17.7")
+    assert (first.load.via, first.mapping, first.dataset.documents, first.release.version) == (
+        "direct",
+        "books",
+        1,
+        "7.17.7",
+    )
     assert suite.metrics == (CPU, SIZE)
 
 

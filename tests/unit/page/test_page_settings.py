@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.engines import ENGINES
 from lab.errors import ProfileError
 from lab.page.choice import Choice, profile_details
 from lab.page.settings import MAY_BE_SET, check_settings
@@ -39,7 +40,7 @@ def is_known(key: str) -> bool:
     """Whether a profile has such a setting; of those of other systems, whether ours or a server knows it."""
     path = split_key(key)
     if path[0] == "index":
-        return any(known_settings(product).releases_of(path[1]) for product in ("Elasticsearch", "OpenSearch"))
+        return any(known_settings(engine).releases_of(path[1]) for engine in ENGINES)
     if path[:2] == ("sink", "config") and not path[2].startswith("consumer.override."):
         return any(f'"{path[2]}"' in source.read_text("utf-8") for source in OF_THE_SINK.glob("*.java"))
     if path[:-1] in VERBATIM_SECTIONS:

@@ -1,8 +1,10 @@
-"""The index settings of each release of Elasticsearch and OpenSearch."""
+"""The index settings of each release of each engine."""
 
 import pytest
 
+from lab.engines import DEFAULT, ENGINES, Engine
 from lab.profiles.index_settings import known_settings
+from lab.stack.artifacts import read_lock
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,9 @@ from lab.profiles.index_settings import known_settings
         "lifecycle.name",
     ],
 )
-@pytest.mark.parametrize("version", [(7, 17, 7), (8, 19, 21), (9, 5, 3), (10, 0, 0)])
+@pytest.mark.parametrize(
+    "version", [*(release.numbers for release in read_lock().releases(DEFAULT.engine)), (10, 0, 0)], ids=str
+)
 def test_the_knobs_of_indexing_are_known_to_every_version(name: str, version: tuple[int, ...]) -> None:
     """A version that is newer than all that were read is taken for the newest of them."""
     assert known_settings().complaint(name, version) is None
@@ -59,9 +63,15 @@ def test_a_slip_of_the_pen_is_recognised() -> None:
     )
 
 
-@pytest.mark.parametrize("product", ["Elasticsearch", "OpenSearch"])
-def test_the_list_is_sorted_and_bounded_by_the_releases_that_were_read(product: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_every_release_that_can_be_started_was_read(engine: Engine) -> None:
+    """`tools/add_version.py` locks a release and reads its settings at once."""
+    assert known_settings(engine).read_from == tuple(release.numbers for release in read_lock().releases(engine))
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_the_list_is_sorted_and_bounded_by_the_releases_that_were_read(engine: Engine) -> None:
     """A list that is sorted shows in a diff what a new release brings."""
-    known = known_settings(product)
+    known = known_settings(engine)
     assert list(known.releases) == sorted(known.releases)
     assert all(first in known.read_from and last in known.read_from for first, last in known.releases.values())

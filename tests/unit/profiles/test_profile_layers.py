@@ -248,11 +248,11 @@ def test_opensearch_and_a_version_of_elasticsearch_replace_each_other(repository
     repository.write("nine", "question: Nine?\nextends: books\nelasticsearch: {version: 9.0.0, heap_mb: 389}\n")
     repository.write("open", "question: Open?\nextends: nine\nopensearch: 3.0.0\n")
     chosen = repository.load("open")
-    assert (chosen.engine, chosen.elasticsearch.heap_mb) == ("OpenSearch 3.0.0", 389)
+    assert (str(chosen.release), chosen.elasticsearch.heap_mb) == ("OpenSearch 3.0.0", 389)
     assert {"opensearch", "elasticsearch.heap_mb"} <= {value.key for value in effective(chosen)}
     assert "elasticsearch.version" not in {value.key for value in effective(chosen)}
-    assert repository.load("open", "elasticsearch.version=9.5.3").engine == "Elasticsearch 9.5.3"
-    assert repository.load("open", "opensearch=null").engine == "Elasticsearch 8.19.21"
+    assert str(repository.load("open", "elasticsearch.version=9.5.3").release) == "Elasticsearch 9.5.3"
+    assert str(repository.load("open", "opensearch=null").release) == "Elasticsearch 8.19.21"
     assert "opensearch" not in repository.load("nine").model_dump()
 
 

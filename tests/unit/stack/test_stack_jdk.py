@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from lab.engines import JavaRange
 from lab.errors import ProfileError, StackError
 from lab.stack import jdk as jdk_module
 from lab.stack.jdk import (
-    JavaRange,
     Jdk,
     choose_jdk,
     extra_jvm_options,
     find_jdks,
     install_command,
-    java_for_elasticsearch,
     java_for_kafka,
     read_jdk,
     refuse_wrong_java_home,
@@ -132,21 +131,6 @@ def test_no_jdk_at_all_is_one_sentence() -> None:
         "Kafka: needs a JDK 17 to 26, found none; install one with: apt-get install openjdk-17-jdk-headless, or set "
         "JAVA_HOME to where one is"
     )
-
-
-@pytest.mark.parametrize(
-    ("version", "supported"),
-    [
-        ("7.17.7", JavaRange(11, 17)),
-        ("8.17.4", JavaRange(17, 23)),
-        ("8.19.21", JavaRange(17, 25)),
-        ("9.0.0", JavaRange(21, 24)),
-        ("9.5.3", JavaRange(21, 26)),
-    ],
-)
-def test_each_elasticsearch_version_has_its_range(version: str, supported: JavaRange) -> None:
-    """Elastic's support matrix, as far as it concerns us."""
-    assert java_for_elasticsearch(version) == supported
 
 
 def test_kafka_runs_on_java_17_and_newer() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
+from lab.engines import Release
+from lab.engines.opensearch import OPENSEARCH
+from lab.stack.elasticsearch import node_spec
 from lab.stack.jdk import Jdk
-from lab.stack.opensearch import opensearch_spec
 from lab.stack.server import ServerSpec
 
 VECTORS = "-Xlog:gc\n20-:--add-modules=jdk.incubator.vector\n-XX:+UseG1GC\n"
@@ -32,7 +34,7 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
     """A node of it."""
     values = {
         "number": 1,
-        "version": "3.0.0",
+        "release": Release(OPENSEARCH, "3.0.0"),
         "home": home,
         "folder": folder / "node",
         "jdk": java(folder / "java", 'MODULES="java.base java.sql"\n'),
@@ -41,7 +43,7 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
         "first_transport_port": 9161,
         "user": None,
     }
-    return opensearch_spec(**(values | changes))
+    return node_spec(**(values | changes))
 
 
 def test_the_first_node_of_opensearch_is_the_cluster_manager(home: Path, tmp_path: Path) -> None:
@@ -83,7 +85,9 @@ def test_further_nodes_hold_data_alone_and_the_profiles_settings_win(home: Path,
     assert written["cluster.routing.allocation.disk.watermark.low"] == "7gb"
 
 
-@pytest.mark.parametrize("change", [{"version": "3.0.1"}, {"heap_mb": 397}, {"ports": {"http": 1, "transport": 2}}])
+@pytest.mark.parametrize(
+    "change", [{"release": Release(OPENSEARCH, "3.0.1")}, {"heap_mb": 397}, {"ports": {"http": 1, "transport": 2}}]
+)
 def test_another_configuration_is_another_shape(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:
     """It must be started anew."""
     assert node(home, tmp_path).shape != node(home, tmp_path, **change).shape

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from lab.engines import JavaRange
 from lab.errors import StackError
 from lab.stack import local, runtimes
-from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.jdk import Jdk
 from lab.stack.local import LocalStack, StackProgress
 from lab.stack.runtimes import RUNTIMES, choose_java, java_runtime, this_machine
 from lab.stack.shape import StackShape

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.engines import Release
+from lab.engines.elasticsearch import ELASTICSEARCH
 from lab.errors import ProfileError, StackError
 from lab.stack import local
 from lab.stack import runtimes as runtimes_module
 from lab.stack.artifacts import ArtifactLock, read_lock
-from lab.stack.engines import Engine
 from lab.stack.jdk import Jdk
 from lab.stack.local import LocalStack
 from lab.stack.shape import StackShape, fitting_java, kafka_version, port_names, ports_of
@@ -32,9 +33,10 @@ def _usual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
     """It names those that can."""
     with pytest.raises(ProfileError) as refusal:
-        fitting_java(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17))
+        fitting_java(StackShape(release=Release(ELASTICSEARCH, "8.1.1")), read_lock(), jdks(17))
     assert str(refusal.value) == (
-        "Elasticsearch 8.1.1 is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
+        "Elasticsearch 8.1.1 is not available, expected one of "
+        + ", ".join(release.version for release in read_lock().releases(ELASTICSEARCH))
     )
 
 
@@ -46,29 +48,19 @@ def test_a_number_of_nodes_that_cannot_be_had_is_one_sentence(data_nodes: int) -
     assert str(refusal.value) == f"elasticsearch.data_nodes: got {data_nodes}, expected 1 to 6"
 
 
-def test_each_version_runs_on_a_jdk_of_its_own() -> None:
-    """Three JDKs serve all five versions."""
-    seventeen, twenty_one, twenty_five = jdks(17, 21, 25)
-    chosen = {
-        version: fitting_java(StackShape(elasticsearch_version=version), read_lock(), jdks(17, 21, 25))
-        for version in ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
-    }
-    assert chosen == {
-        "7.17.7": seventeen,
-        "8.17.4": twenty_one,
-        "8.19.21": twenty_five,
-        "9.0.0": twenty_one,
-        "9.5.3": twenty_five,
-    }
+@pytest.mark.parametrize("release", read_lock().releases(ELASTICSEARCH), ids=str)
+def test_each_version_runs_on_the_newest_of_three_jdks_that_it_takes(release: Release) -> None:
+    """17, 21 and 25 serve all of them; the range of each version has a test of its own."""
+    features = [feature for feature in (17, 21, 25) if feature in release.java.features]
+    (newest,) = jdks(max(features))
+    assert fitting_java(StackShape(release=release), read_lock(), jdks(17, 21, 25)) == newest
 
 
-def test_without_a_jdk_each_version_runs_on_a_runtime() -> None:
+@pytest.mark.parametrize("release", read_lock().releases(ELASTICSEARCH), ids=str)
+def test_without_a_jdk_each_version_runs_on_a_runtime(release: Release) -> None:
     """A machine with Python alone runs all of them."""
-    chosen = {
-        version: fitting_java(StackShape(elasticsearch_version=version), read_lock(), ())
-        for version in ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
-    }
-    assert chosen == {"7.17.7": 17, "8.17.4": 21, "8.19.21": 25, "9.0.0": 21, "9.5.3": 25}
+    features = [feature for feature in (17, 21, 25) if feature in release.java.features]
+    assert fitting_java(StackShape(release=release), read_lock(), ()) == max(features)
 
 
 @pytest.mark.parametrize(
@@ -85,20 +77,20 @@ def test_a_runtime_is_fetched_where_no_jdk_fits(
     version: str, java: int | None, there: tuple[int, ...], chosen: Jdk | int
 ) -> None:
     """What the machine has is preferred; two versions can be given the same Java."""
-    shape = StackShape(elasticsearch_version=version, elasticsearch_java=java)
+    shape = StackShape(release=Release(ELASTICSEARCH, version), elasticsearch_java=java)
     assert fitting_java(shape, read_lock(), jdks(*there)) == chosen
 
 
 def test_a_java_that_a_version_does_not_run_on_is_one_sentence() -> None:
     """Before anything is fetched."""
     with pytest.raises(ProfileError) as refusal:
-        Engine("elasticsearch", "9.0.0").check_java(25)
+        fitting_java(StackShape(release=Release(ELASTICSEARCH, "9.0.0"), elasticsearch_java=25), read_lock(), jdks(25))
     assert str(refusal.value) == "elasticsearch.java: got 25, expected 21 to 24 for Elasticsearch 9.0.0"
 
 
 def test_a_java_that_nobody_has_is_one_sentence() -> None:
     """No runtime of 23 is to be fetched; those that fit are named."""
-    shape = StackShape(elasticsearch_version="8.17.4", elasticsearch_java=23)
+    shape = StackShape(release=Release(ELASTICSEARCH, "8.17.4"), elasticsearch_java=23)
     with pytest.raises(ProfileError) as refusal:
         fitting_java(shape, read_lock(), jdks(19))
     assert str(refusal.value) == "elasticsearch.java: got 23, expected an available one: 17, 19, 21"

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from lab.engines import DEFAULT, Release
 from lab.stack import elasticsearch as elasticsearch_module
-from lab.stack.elasticsearch import elasticsearch_spec, give_to, node_settings, vector_instructions
+from lab.stack.elasticsearch import give_to, node_settings, node_spec, vector_instructions
 from lab.stack.jdk import Jdk
 from lab.stack.kafka import (
     NO_PROVIDERS,
@@ -74,7 +75,7 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
     """An Elasticsearch node."""
     values = {
         "number": 1,
-        "version": "8.19.21",
+        "release": DEFAULT,
         "home": home,
         "folder": folder / "node-1",
         "jdk": JDK_17,
@@ -83,7 +84,7 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
         "first_transport_port": 9133,
         "user": None,
     }
-    return elasticsearch_spec(**(values | changes))
+    return node_spec(**(values | changes))
 
 
 def test_jvm_options_of_the_environment_reach_every_server_and_its_record(
@@ -166,7 +167,7 @@ def test_a_worker_of_another_configuration_has_another_shape(tmp_path: Path, cha
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": "8.17.4"},
+        {"release": Release(DEFAULT.engine, "8.17.4")},
         {"heap_mb": 1031},
         {"jdk": JDK_21},
         {"ports": {"http": 9128, "transport": 9133}},

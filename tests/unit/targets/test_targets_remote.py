@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from lab.endpoints import Access, Endpoints, HttpAccess, basic
+from lab.engines import Engine, Release
+from lab.engines.elasticsearch import ELASTICSEARCH
+from lab.engines.opensearch import OPENSEARCH
 from lab.errors import ProfileError, StackError
 from lab.identity import identity_of
 from lab.profiles import load_profile
@@ -17,8 +20,8 @@ from lab.targets.remote import (
     Node,
     RemoteServers,
     check_metrics_agent,
+    engine_of,
     nodes_of,
-    product_of,
     read_servers,
     refuse_concurrent_run,
 )
@@ -260,24 +263,24 @@ def test_a_sink_that_the_worker_does_not_have_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "product"),
+    ("status", "body", "engine"),
     [
-        (200, {"version": {"number": "3.0.0", "distribution": "opensearch"}}, "OpenSearch"),
-        (200, {"version": {"number": "8.19.21", "build_flavor": "default"}}, "Elasticsearch"),
-        (403, {"error": {"reason": "no permission"}}, "Elasticsearch"),
-        (405, {"error": "Incorrect HTTP method for uri [/] and method [GET], allowed: [DELETE]"}, "Elasticsearch"),
+        (200, {"version": {"number": "3.0.0", "distribution": "opensearch"}}, OPENSEARCH),
+        (200, {"version": {"number": "8.19.21", "build_flavor": "default"}}, ELASTICSEARCH),
+        (403, {"error": {"reason": "no permission"}}, ELASTICSEARCH),
+        (405, {"error": "Incorrect HTTP method for uri [/] and method [GET], allowed: [DELETE]"}, ELASTICSEARCH),
     ],
 )
-def test_a_cluster_says_which_product_it_is(status: int, body: object, product: str) -> None:
+def test_a_cluster_says_which_engine_it_is(status: int, body: object, engine: Engine) -> None:
     """OpenSearch by its distribution; the Elasticsearch that is started here does not answer at all."""
     with rest((status, body)) as server:
-        assert product_of(servers(server.url)) == product
+        assert engine_of(servers(server.url)) is engine
 
 
-def test_a_profile_becomes_one_of_the_product_that_the_cluster_is() -> None:
+def test_a_profile_becomes_one_of_the_engine_that_the_cluster_is() -> None:
     """Also in what is written down of the servers."""
-    theirs = replace(found(node(version="3.0.0")), product="OpenSearch")
-    assert theirs.fitted(load_profile("quickstart")).engine == "OpenSearch 3.0.0"
+    theirs = replace(found(node(version="3.0.0")), engine=OPENSEARCH)
+    assert theirs.fitted(load_profile("quickstart")).release == Release(OPENSEARCH, "3.0.0")
     assert [server.release for server in theirs.target().servers] == ["OpenSearch 3.0.0", "4.1.0"]
 
 
@@ -295,7 +298,7 @@ def test_a_profile_becomes_one_of_the_product_that_the_cluster_is() -> None:
 )
 def test_another_engine_than_the_clusters_is_refused(stated: str, place: str, message: str) -> None:
     """By the key, or the option, that asks for it."""
-    theirs = replace(found(node(version="3.0.0")), product="OpenSearch")
+    theirs = replace(found(node(version="3.0.0")), engine=OPENSEARCH)
     with pytest.raises(ProfileError) as error:
         theirs.fitted(load_profile("quickstart", overrides=[stated]))
     assert str(error.value) == (

@@ -11,16 +11,15 @@ from pathlib import Path
 
 from lab.clients.target import cluster_of
 from lab.endpoints import Endpoints
+from lab.engines import Engine
 from lab.errors import StackError
 from lab.profiles import Profile
-from lab.profiles.index_settings import parsed_version
 
 ESRALLY = "SLUICE_ESRALLY"
 OLDEST, TOO_NEW = (2, 12), (3,)
 REFUSES_ROOT = (8,)
 """From this release on, the builds of Elasticsearch that run here lack the module that answers GET /."""
 ANSWERS_WITHIN_S = 60.0
-ELASTICSEARCH = "Elasticsearch"
 
 
 def why_not_rally(profile: Profile) -> str | None:
@@ -48,19 +47,19 @@ def why_not_version(program: str, text: str) -> str | None:
     return f'{program}: --version: got "{first}", expected "esrally 2.12" or a later 2'
 
 
-def why_not_product(profile: Profile, product: str) -> str | None:
+def why_not_engine(profile: Profile, engine: Engine) -> str | None:
     """What to say where the servers are not Elasticsearch, which Rally refuses in the midst of its race."""
-    if profile.load.via != "rally" or product == ELASTICSEARCH:
+    if profile.load.via != "rally" or engine.has_rally:
         return None
-    return f"load.via: rally: got {product}, expected Elasticsearch, the only servers that Rally races on"
+    return f"load.via: rally: got {engine.title}, expected Elasticsearch, the only servers that Rally races on"
 
 
 def why_not_rally_here(profile: Profile) -> str | None:
     """The same, on servers that are started on this machine."""
-    if lack := why_not_product(profile, profile.product):
+    if lack := why_not_engine(profile, profile.release.engine):
         return lack
-    version = profile.elasticsearch.version
-    if profile.load.via == "rally" and parsed_version(version) >= REFUSES_ROOT:
+    version = profile.release.version
+    if profile.load.via == "rally" and profile.release.numbers >= REFUSES_ROOT:
         place = profile.where.get("elasticsearch.version", profile.name)
         return (
             f"{place}: elasticsearch.version: got {version}, expected one before 8, such as 7.17.7: later builds that "
