@@ -264,8 +264,8 @@ TERMS = {
     "measured window": "The part of the load in which the index grew steadily: warm-up and the last interval are cut."
     " Rates are taken from it.",
     "dead letter": "A record that can never be indexed; it goes to a topic of its own, with the reason.",
-    "verified": "Every id expected is in the index exactly once, a random sample equals what was sent, and every"
-    " document is accounted for.",
+    "verified": "Every id expected is in the index exactly once, each document of a small index and a sample of a large"
+    " one equals what was sent, and every document is accounted for.",
     "p99": "99 of 100 took no longer than this.",
     "CPU-second": "One core busy for one second.",
     "query load": "Queries that several clients send side by side, alone or while documents stream.",
@@ -282,6 +282,8 @@ TERMS = {
     " version and nodes.",
     "route": "How documents came to their codec: loaded with it, reindexed from another index, or rewritten in place.",
     "question": "Something a user asks of the index, answered by one search or, with a join, by several.",
+    "integ-test-zip": "The small distribution of a search engine on Maven Central, which local servers are: the"
+    " server's own code with few modules. Scripts, `_reindex` and ingest processors are missing in most versions.",
     "refresh": "Makes the documents indexed since the last refresh visible to searches.",
     "merge": "Joins small segments into larger ones, in the background.",
 }

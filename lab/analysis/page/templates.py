@@ -26,6 +26,10 @@ def sentence(text: str) -> Markup:
     return prose(f"{text[:1].upper()}{text[1:].rstrip('.')}.")
 
 
+LOCAL, DISTRIBUTION = "local", "integ-test-zip"
+"""The target whose servers we start, and what they are; `lab.analysis` does not know `lab.targets`."""
+
+
 def in_one_line(environment: MachineAndSoftware) -> str:
     """Machine and software, as far as two runs must share them to be compared at all."""
     kafka = [f"Kafka {server.version}" for server in environment.servers if server.name == "kafka"]
@@ -33,7 +37,7 @@ def in_one_line(environment: MachineAndSoftware) -> str:
         environment.cpu_model,
         f"{environment.cpu_cores} cores",
         bytes_text(environment.memory_bytes),
-        engine(environment),
+        engine(environment) + (f" ({DISTRIBUTION})" if environment.target == LOCAL else ""),
         *(f"Java {version}" for version in sorted(set(environment.java_versions.values()))),
         *kafka,
         f"Sluice {environment.sluice_version}",

@@ -38,7 +38,10 @@ SUITE_TERMS = {
     " where a suite compares a metric several times (Holm's procedure). Metrics are not corrected for each other.",
     "smallest detectable": "The smallest difference that this many repeats detect with 80 % power, Holm's procedure"
     " included; in brackets how uncertain that is, since a few blocks estimate their own spread poorly.",
-    **{term: TERMS[term] for term in ("document", "entity", "primary shard", "measured window", "verified")},
+    **{
+        term: TERMS[term]
+        for term in ("document", "entity", "primary shard", "measured window", "verified", "integ-test-zip")
+    },
 }
 
 

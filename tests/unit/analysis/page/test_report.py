@@ -445,6 +445,15 @@ def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> Non
     assert key_figures.not_measured(made, result) == ["indexing rate", "indexing latency", "source indexed"]
 
 
+def test_a_report_says_what_local_servers_are(drained: str, tmp_path: Path) -> None:
+    """The small distribution, and what that lacks; servers elsewhere are what they are."""
+    assert "Elasticsearch 8.19.21 (integ-test-zip) ·" in drained
+    assert "<dt>integ-test-zip</dt>" in drained
+    made = run(Truth())
+    elsewhere = made.environment.model_copy(update={"target": "remote"})
+    assert "integ-test-zip" not in page(tmp_path, made.model_copy(update={"environment": elsewhere}), samples(Truth()))
+
+
 def test_words_are_explained_where_they_are_used(drained: str) -> None:
     """On demand; words that the page does not use are left out."""
     assert terms_in("<p>A sink.</p><style>.knee {}</style>", TERMS) == {"sink": TERMS["sink"]}
