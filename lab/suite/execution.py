@@ -452,7 +452,7 @@ class SuiteExecution:
             return
         part_s = self.ends_s(plan.variant(names[0]).part, plan.start_of(block)) - self.spent_s()
         warmed_s = self.clock() - begun_s
-        left_s = min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s)) / MARGIN
+        left_s = plan.starts * min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s)) / MARGIN
         times = shortened(plan.times or 1, len(names) * fmean(known_s), len(names) * RUN_BASE_S, left_s)
         if times < (plan.times or 1):
             self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=times))
