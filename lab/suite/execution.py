@@ -28,10 +28,10 @@ from lab.suite.plan import (
     INTERRUPTED_S,
     RUN_BASE_S,
     WARM_SHARE,
-    WARM_UPS,
     least_blocks,
     next_block,
     pairs_of_part,
+    runs_of_part,
     taken_s,
 )
 from producers.dataset import Dataset
@@ -213,16 +213,10 @@ class SuiteExecution:
         """
         if self.plan.minutes is None:
             return inf
-        weights = {each: self.runs_of_part(each) for each in self.plan.parts}
+        weights = {each: runs_of_part(self.plan, each) for each in self.plan.parts}
         until = self.plan.parts[: self.plan.parts.index(part) + 1]
         share = sum(weights[each] for each in until) / sum(weights.values())
         return 60 * self.plan.minutes * (start - 1 + share) / self.plan.starts
-
-    def runs_of_part(self, part: str) -> int:
-        """Runs of the first blocks of a part, with those that do not count."""
-        kinds = {variant.kind for variant in self.plan.variants if variant.part == part}
-        block = next_block(self.plan, pairs_of_part(self.plan, part), 1, part)
-        return least_blocks(self.plan) * len(block) + len(kinds) + WARM_UPS
 
     def spent_s(self) -> float:
         """Time that the suite has taken, without the time for which it was interrupted."""

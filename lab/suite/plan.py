@@ -392,3 +392,9 @@ def least_blocks(plan: SuitePlan) -> int:
     """How many blocks of everything come before a comparison may be found narrow enough."""
     comparisons = [pair for pair in planned_pairs(plan) if pair[0] != plan.repetition]
     return FIRST_BLOCKS if len(comparisons) >= FEW else FIRST_BLOCKS_OF_FEW
+
+
+def runs_of_part(plan: SuitePlan, part: str) -> int:
+    """Runs of the first blocks of a part, with those that do not count."""
+    kinds = {variant.kind for variant in plan.variants if variant.part == part}
+    return least_blocks(plan) * len(next_block(plan, pairs_of_part(plan, part), 1, part)) + len(kinds) + WARM_UPS
