@@ -313,8 +313,9 @@ class Resizing:
         self.folder.write_plan(plan)
         if text := limit_text(plan):
             console.print(text)
-        elif sizes.times and sizes.times > 1 and plan.variants != begun.variants:
-            console.print(f"drains have {sizes.times} times the documents")
+        elif sizes.times and plan.variants != begun.variants:
+            shorter = " now, so that three blocks fit in the time" if sizes.times < (begun.times or 0) else ""
+            console.print(f"drains have {sizes.times} times the documents{shorter}")
         return plan
 
 

@@ -10,6 +10,7 @@ from statistics import fmean, median
 from typing import Protocol
 
 from lab.analysis.figures.disturbance import disturbance
+from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.suite.comparisons import Pair
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.analysis.suite.result import comparisons_too_wide
@@ -23,7 +24,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.folder import Attempt, SuiteFolder
 from lab.suite.limit import LIMIT_S, LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
-from lab.suite.loads import LEAST_DRAIN_S, MARGIN, MOST_TIMES, LoadSizes, is_share, lengthened, shortened
+from lab.suite.loads import LEAST_DRAIN_S, MARGIN, MOST_TIMES, LoadSizes, UncountedRun, is_share, lengthened, shortened
 from lab.suite.plan import (
     INTERRUPTED_S,
     RUN_BASE_S,
@@ -150,6 +151,7 @@ class SuiteExecution:
         self.too_wide = too_wide
         self.resize = resize
         self.clock = clock
+        self.uncounted: dict[str, UncountedRun] = {}
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
         self.was_warm = False
@@ -421,11 +423,15 @@ class SuiteExecution:
         self.plan = self.resize(sizes)
         return (self.plan.times or 1) > times  # a file has no more documents than it has
 
+    @property
+    def sizes_are_open(self) -> bool:
+        """True while no drain counts."""
+        return self.plan.times is not None and self.plan.rate is None and not any(run.block for run in self.ended)
+
     def lengthen(self, result: Result) -> None:
         """Make drains longer where those of a fast variant are too short for a rate; once runs count, sizes stay."""
         plan, rate = self.plan, steady_rate(result) or warm_up_rate(result)
-        is_open = plan.times is not None and plan.rate is None and not any(run.block for run in self.ended)
-        if not (is_open and rate and self.resize and plan.limit_docs_per_s and result.status == "verified"):
+        if not (self.sizes_are_open and rate and self.resize and plan.limit_docs_per_s and result.status == "verified"):
             return
         takes_s, times = result.documents.produced / rate, plan.times or 1
         longer = min(MOST_TIMES, ceil(times * LEAST_DRAIN_S / takes_s))
@@ -433,23 +439,24 @@ class SuiteExecution:
             self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=longer))
 
     def shorten(self, block: int, begun_s: float) -> None:
-        """Make drains shorter where fewer than three blocks would fit in the time left, which compare nothing.
+        """Make drains shorter where fewer blocks would fit in the time than a comparison needs.
 
         Args:
             begun_s: When the warm-up began.
         """
-        plan, names = self.plan, self.plan.order[block - 1]
-        walls_s = {run.variant: run.ended_s - run.started_s for run in self.ended if not run.block}
-        known_s = [walls_s[name] for name in names if name in walls_s]
-        is_open = plan.times is not None and plan.rate is None and not any(run.block for run in self.ended)
-        if not (is_open and known_s and self.minutes and self.resize and plan.limit_docs_per_s):
+        plan, names, times = self.plan, self.plan.order[block - 1], self.plan.times
+        runs = [run for name in names if (run := self.uncounted.get(name) or self.uncounted.get(plan.control))]
+        is_known = self.sizes_are_open and len(runs) == len(names) and not plan.duets
+        if not (is_known and times and self.resize and plan.limit_docs_per_s):
             return
-        part_s = self.ends_s(plan.variant(names[0]).part, plan.start_of(block)) - self.spent_s()
-        warmed_s = self.clock() - begun_s
-        left_s = plan.starts * min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s)) / MARGIN
-        times = shortened(plan.times or 1, len(names) * fmean(known_s), len(names) * RUN_BASE_S, left_s)
-        if times < (plan.times or 1):
-            self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=times))
+        start = plan.start_of(block)
+        part_s, warmed_s = self.ends_s(plan.variant(names[0]).part, start) - self.spent_s(), self.clock() - begun_s
+        left_s = min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s)) / MARGIN
+        if isfinite(left_s):
+            block_s = left_s / ceil(LEAST_BLOCKS / plan.starts)
+            shorter = shortened(times, runs, around_s=RUN_BASE_S, block_s=block_s)
+            if shorter < times:
+                self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=shorter))
 
     def run(
         self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1, short: bool = False
@@ -459,12 +466,18 @@ class SuiteExecution:
         self.progress.begins(what, variant, total - len(runs_left(self.plan, self.ended)), total)
         folder = self.folder.new_run(variant, warm_up=warm_up)
         begun = Attempt(variant, folder, block, turn, attempt, self.clock())
+        times = 1 if short else self.plan.times or 1
         outcome: Result | StackError
         try:
             outcome = self.bench.run(variant, folder, warm_up=warm_up, short=short, display=self.progress.of_run())
         except StackError as error:
             outcome = error
-        return self.ends(begun, outcome, may_repeat=lambda: attempt > 1 or self.may_repeat())
+        run, result = self.ends(begun, outcome, may_repeat=lambda: attempt > 1 or self.may_repeat())
+        rate = (steady_rate(result) or warm_up_rate(result)) if result and run.status == "verified" else None
+        if warm_up and result and rate:
+            load_s = result.documents.produced / rate
+            self.uncounted[variant.name] = UncountedRun(run.ended_s - run.started_s, load_s, times)
+        return run, result
 
     def ends(
         self, begun: Attempt, outcome: Result | StackError, *, may_repeat: Callable[[], bool]

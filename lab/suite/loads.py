@@ -1,10 +1,9 @@
 """What a suite's drains become once a warm-up has told what the servers take: longer, or streams at a rate."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.profiles import Direct, Profile
 from lab.profiles.loader import override
 from lab.profiles.models import Drain, Stream
@@ -18,6 +17,8 @@ COUNTS = ("documents", "books")
 MARGIN = 1.2
 """Other variants may be faster than the one that the servers are warmed with, and later runs slower than earlier."""
 MOST_TIMES = 50
+SHORTEST_DRAIN_S = 6.0
+"""Of the fastest variant, where time is short: three seconds of warm-up, and two or so that are measured."""
 LEAST_DRAIN_S = 10.0
 """Of the fastest variant: the start, three seconds of warm-up, five that are measured, and the end."""
 
@@ -49,17 +50,37 @@ def lengthened(takes_s: float, least_s: float, most: int | None) -> int:
     return times if most is None else min(most, times)
 
 
-def shortened(times: int, block_s: float, around_s: float, left_s: float) -> int:
-    """By what the documents of drains are multiplied so that the blocks of a comparison fit in the time that is left.
+@dataclass(frozen=True)
+class UncountedRun:
+    """How long a drain took that does not count.
+
+    Attributes:
+        wall_s: All of the run.
+        load_s: Its load.
+        times: By what its documents were multiplied.
+    """
+
+    wall_s: float
+    load_s: float
+    times: int
+
+
+def shortened(times: int, runs: Sequence[UncountedRun], *, around_s: float, block_s: float) -> int:
+    """By what the documents of drains are multiplied so that one of each of these runs fits in a block's time.
+
+    The fastest drain keeps the seconds that a rate needs, whether that fits or not.
 
     Args:
         times: By what they are now.
-        block_s: A block with drains of that size.
-        around_s: Of that, what does not depend on the number of documents.
+        around_s: Of each run, what does not depend on the number of documents.
+        block_s: What a block may take.
     """
-    if LEAST_BLOCKS * block_s <= left_s or block_s <= around_s:
+    growing_s = sum(max(0.0, run.wall_s - around_s) / run.times for run in runs)
+    if growing_s == 0:
         return times
-    return max(1, int(times * max(0.0, left_s / LEAST_BLOCKS - around_s) / (block_s - around_s)))
+    fitting = int((block_s - len(runs) * around_s) / growing_s)
+    least = ceil(SHORTEST_DRAIN_S / min(run.load_s / run.times for run in runs))
+    return min(times, max(1, least, fitting))
 
 
 def sizes_of(plan: SuitePlan) -> LoadSizes | None:

@@ -16,7 +16,7 @@ from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
 from lab.suite.execution import MOST_BLOCKS, SuiteExecution
 from lab.suite.folder import SuiteFolder
-from lab.suite.loads import MOST_TIMES, LoadSizes, shortened
+from lab.suite.loads import MOST_TIMES, LoadSizes, UncountedRun, shortened
 from lab.suite.plan import FIRST_BLOCKS, FIRST_BLOCKS_OF_FEW, least_blocks
 from tests.unit.suite.drained import DrainedServers
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan, a_result
@@ -482,8 +482,20 @@ def test_drains_are_shortened_where_three_blocks_would_not_fit_in_the_time(
     assert folder.runs()[-1].ended_s - folder.runs()[0].started_s <= 60 * minutes
 
 
-def test_how_much_shorter_follows_from_what_a_block_takes_beside_its_documents() -> None:
-    """Three blocks of 100 s in 240 s: 80 s each, of which 40 go around the loads; 40 of 60 s leave two thirds."""
-    assert shortened(6, block_s=100.0, around_s=40.0, left_s=240.0) == 4
-    assert shortened(6, block_s=80.0, around_s=40.0, left_s=240.0) == 6
-    assert shortened(6, block_s=100.0, around_s=40.0, left_s=30.0) == 1
+@pytest.mark.parametrize(
+    ("runs", "block_s", "times"),
+    [
+        # 20 s around two runs, and 10 s of each for a sixth of the documents: 80 s leave room for 3 times.
+        ([UncountedRun(70.0, 60.0, 6), UncountedRun(70.0, 60.0, 6)], 80.0, 3),
+        # The first ran with a third of the documents that drains have now.
+        ([UncountedRun(30.0, 20.0, 2), UncountedRun(70.0, 60.0, 6)], 80.0, 3),
+        ([UncountedRun(70.0, 60.0, 6), UncountedRun(70.0, 60.0, 6)], 140.0, 6),
+        # A rate needs 6 s of the fastest, which takes 1.5 s for a sixth.
+        ([UncountedRun(70.0, 60.0, 6), UncountedRun(19.0, 9.0, 6)], 30.0, 4),
+    ],
+)
+def test_how_much_shorter_follows_from_what_each_run_takes(
+    runs: list[UncountedRun], block_s: float, times: int
+) -> None:
+    """Beside its documents and for them, whatever their number was then."""
+    assert shortened(6, runs, around_s=10.0, block_s=block_s) == times
