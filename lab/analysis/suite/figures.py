@@ -61,9 +61,14 @@ def unit_of(results: Sequence[Result], wanted: MetricKey) -> str:
     return next((metric.unit for result in results for metric in result.metrics if metric.name == wanted.name), "")
 
 
-def figures(suite: SuiteRecords) -> tuple[VariantMetric, ...]:
-    """Every compared metric of every variant that the plan runs, metric by metric; no rates that still rose."""
-    without = RATES if rise(suite) else frozenset()
+def figures(suite: SuiteRecords, *, rising: bool = True) -> tuple[VariantMetric, ...]:
+    """Every compared metric of every variant that the plan runs, metric by metric.
+
+    Args:
+        rising: With rates that still rose. A search may choose by them, and a suite under way wait for more; what a
+            suite says in the end has none of them.
+    """
+    without = RATES if not rising and rise(suite) else frozenset()
     return tuple(
         _figure(suite, variant.name, metric, is_known=metric.name not in without)
         for metric in compared_metrics(suite.plan)

@@ -42,7 +42,7 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
 def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResult:
     """Result of a suite; a comparison that only the source draws is judged as one of all."""
     plan = suite.plan
-    pairs, by_variant = planned_pairs(plan), figures(suite)
+    pairs, by_variant = planned_pairs(plan), figures(suite, rising=False)
     compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
     findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, counted_unlike(suite, pairs))

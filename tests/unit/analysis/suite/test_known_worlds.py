@@ -4,9 +4,12 @@ from statistics import fmean, stdev
 
 import pytest
 
+from lab.analysis.suite.figures import figures
+from lab.analysis.suite.folder import SuiteRecords
 from lab.records.run import WarningKind
+from lab.records.suite import VariantMetric
 from tests.worlds.cases import CASES, QUIET, held_against, updates, world
-from tests.worlds.recorded import CPU, RATE, judged
+from tests.worlds.recorded import CPU, RATE, judged, suite_records
 
 SUITES = 50
 LEAST_COVERED, MOST_FALSE = 0.89, 0.12
@@ -51,3 +54,15 @@ def test_rates_that_still_rise_after_the_warm_up_are_not_compared() -> None:
     known = {effect.metric for effect in result.effects if effect.ratio}
     assert (CPU.name in known, RATE.name in known) == (True, False)
     assert WarningKind.RATES_RISE in {warning.kind for warning in result.warnings}
+
+
+def test_rates_that_still_rise_may_choose_what_runs_next() -> None:
+    """A suite under way waits for narrower intervals of them, and a search chooses by them: warm-up may end."""
+    records = suite_records(CASES["a ramp that lasts"], seed=1)
+    of_rate = [[figure.median for figure in made if figure.name == RATE.name] for made in both(records)]
+    assert (all(of_rate[0]), any(of_rate[1])) == (True, False)
+
+
+def both(records: SuiteRecords) -> tuple[tuple[VariantMetric, ...], tuple[VariantMetric, ...]]:
+    """The figures with rates that rise, and without."""
+    return figures(records), figures(records, rising=False)
