@@ -38,8 +38,9 @@ from producers.dataset import Dataset
 from producers.part import parts_of
 
 SOURCES_AT_ONCE = 200
-COMPARED_WHOLE = 20_000
-"""An index of so many documents is compared in a second or two; of a larger one a sample is drawn."""
+COMPARED_WHOLE, COMPARED_BYTES = 20_000, 256_000_000
+"""An index of so many documents and bytes is compared in seconds; of a larger one a sample is drawn."""
+FIRST_FEW = 50
 READINGS = 3
 
 
@@ -270,7 +271,7 @@ def by_ids(
     gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
     rules = SourceRules.of(*cluster.described(index))
     draw = random.Random(target.seed)  # noqa: S311 - a sample, no secret
-    wanted = len(expected) if target.sample and len(expected) <= COMPARED_WHOLE else target.sample
+    wanted = len(expected) if target.sample and is_small(target.dataset, len(expected)) else target.sample
     drawn = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
     sample = {name: target.as_stored(document) for name, document in drawn.items()}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
@@ -283,6 +284,13 @@ def by_ids(
         mismatches=altered(sample, stored, cluster.rebuilt_vectors(index), rules),
         not_compared=rules.not_compared if sample else (),
     )
+
+
+def is_small(dataset: Dataset, documents: int) -> bool:
+    """True if so many documents, as large as its first ones, are compared without a sample."""
+    few = dataset.records(np.arange(min(FIRST_FEW, dataset.documents)))
+    each = sum(len(value) for _, value in few) / max(1, len(few))
+    return documents <= COMPARED_WHOLE and documents * each <= COMPARED_BYTES
 
 
 def by_contents(
