@@ -114,8 +114,8 @@ def replay(
     folder = find_run(runs, run)
     recorded = read_record(folder / "run.json")
     source = source_topic(recorded)
-    if "command" in recorded.environment.connector:
-        raise ProfileError(f"run {recorded.run_id}: its sink was a command, which keeps no dead letters")
+    if other := {"command", "pipeline"} & set(recorded.environment.connector):
+        raise ProfileError(f"run {recorded.run_id}: its sink was a {other.pop()}, which keeps no dead letters")
     overrides = given_settings(settings or [], secrets or [])
     # Of servers elsewhere nobody can be kept out.
     with nullcontext() if target is TargetName.REMOTE else LocalStack().exclusively():

@@ -12,6 +12,7 @@ from lab.engines import ENGINES
 from lab.errors import ProfileError
 from lab.profiles.loader import overridden
 from lab.profiles.located import Located
+from producers.registry import DATASETS
 
 MAY_BE_SET: Mapping[str, str] = {
     # --- documents: generated ones only; a file of one's choice (`dataset.path`) would be read as whoever runs the page
@@ -189,6 +190,9 @@ def problems(key: str, entry: Located) -> Iterator[str]:
         similar = difflib.get_close_matches(key, MAY_BE_SET, n=1, cutoff=LIKE)
         remedy = f"did you mean `{similar[0]}`?" if similar else "set it with `--set` on the command line"
         yield f"{key[:MOST_CHARACTERS]}: cannot be set from the page, {remedy}"
+        return
+    if key == "dataset.name" and str(entry.value) in set(DATASETS) - set(DATASETS.built_in):
+        yield f"{key}: got a dataset of an installed package, expected one of {', '.join(DATASETS.built_in)}"
         return
     values = entry.value if isinstance(entry.value, list) else [entry]
     if len(values) > MOST_VALUES or any(isinstance(each.value, list | dict) for each in values):

@@ -225,6 +225,13 @@ class _RunUnderWay:
 
     # --- however it ended -------------------------------------------------------------------------------------------
 
+    def stop_load(self) -> None:
+        """Stop what the load has started; a failure is told, and does not replace the reason why the run ends."""
+        try:
+            self.load.stop()
+        except SluiceError as error:
+            self.run.progress.begin("collect", f"not stopped: {error}", None)
+
     def close(self) -> None:
         """Remove the connector and the cluster settings of this run, however it ended, and close the connections."""
         endpoints = self.run.target.endpoints
@@ -233,7 +240,7 @@ class _RunUnderWay:
             leaving_cluster = cluster_of(endpoints, CLEANUP_TIMEOUT_S)
             for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
                 leaving.callback(client.close)
-            leaving.callback(self.load.stop)
+            leaving.callback(self.stop_load)
             # A server that is gone has nothing left to remove, and what ended the run is the error to report.
             with contextlib.suppress(SluiceError):
                 leaving_worker.delete(self.run.names.connector)

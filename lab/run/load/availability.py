@@ -49,8 +49,12 @@ def missing_pipeline(profile: Profile, root: Path) -> str | None:
         return missing_program(profile.sink.command[0], root)
     if profile.sink.pipeline is None:
         return None
-    lack = PIPELINES[profile.sink.pipeline].lacks(profile.sink.config)
-    return lack and f"sink.pipeline: {profile.sink.pipeline}: {lack}"
+    where, pipeline = f"sink.pipeline: {profile.sink.pipeline}", PIPELINES[profile.sink.pipeline]
+    try:
+        lack = pipeline.lacks(profile.sink.config)
+    except Exception as error:
+        raise ProfileError(f"{where}: {type(error).__name__}: {error}") from error
+    return lack and f"{where}: {lack}"
 
 
 def missing_program(word: str, root: Path) -> str | None:

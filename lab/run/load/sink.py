@@ -104,6 +104,7 @@ class Sink:
                 raise self._failure(f"not ready within {READY_WITHIN_S:.0f} s")
             if self.ended_s() is not None:
                 raise self._failure("ended before it was ready")
+            self.run.progress.update(0, "")
             time.sleep(POLL_S)
 
     def drain(self, latest: Callable[[], Sample | None], delivered: int) -> None:
@@ -156,8 +157,9 @@ class Sink:
         """Stop the pipeline; a connector stays until the run has read its figures."""
         self.run.children.pop("sink", None)
         if self._runs:
-            self._runs = False
             self._asked(self.pipeline.stop)
+            # Only now: where Ctrl-C ends the waiting, it is stopped again.
+            self._runs = False
 
     def ledger(self) -> LedgerReading | None:
         """Its ledger once nothing is in flight; `None` for a pipeline without a worker to tell of it."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lab.errors import ProfileError
 from lab.extensions import QUESTION_KINDS, Answer
 from lab.profiles.models import QueryWindow
 from lab.profiles.questions import (
@@ -62,14 +63,19 @@ def question_values(question: Question, shelf: Shelf, count: int, seed: int) -> 
 
 def values_of_kind(question: Question, dataset: Dataset, count: int, seed: int) -> list[QuestionValues]:
     """So many repeats of a question whose kind an installed package has."""
-    kind = QUESTION_KINDS[str(question.kind)]()
-    return repeats_of(
-        question,
-        count,
-        seed,
-        drawn=lambda draw: kind.draw(dataset, draw),
-        right=lambda values: kind.right_answer(dataset, values),
-    )
+    try:
+        kind = QUESTION_KINDS[str(question.kind)]()
+        return repeats_of(
+            question,
+            count,
+            seed,
+            drawn=lambda draw: kind.draw(dataset, draw),
+            right=lambda values: kind.right_answer(dataset, values),
+        )
+    except ProfileError:
+        raise
+    except Exception as error:
+        raise ProfileError(f"kind: {question.kind}: {type(error).__name__}: {error}") from error
 
 
 def repeats_of(

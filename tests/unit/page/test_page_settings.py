@@ -201,3 +201,12 @@ def test_a_setting_of_a_suite_is_judged_as_well() -> None:
     """It is one of all its variants."""
     with pytest.raises(ProfileError, match=r"dataset\.path: cannot be set"):
         Choice.of({"kind": "suite", "name": "a-a", "settings": ["dataset.path=/etc/shadow"]})
+
+
+def test_the_page_loads_no_dataset_of_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which program runs is not the page's to choose."""
+    ours = {name: description for name, description in DATASETS.built_in.items() if name != "events"}
+    monkeypatch.setattr(DATASETS, "built_in", ours)
+    monkeypatch.setattr(type(DATASETS), "__iter__", lambda _: iter([*ours, "readings"]))
+    assert "dataset.name: got a dataset of an installed package" in refused("dataset.name=readings")
+    check_settings(["dataset.name=aladin"])

@@ -162,3 +162,16 @@ def test_a_handler_that_was_not_set_from_python_is_left_alone(monkeypatch: pytes
         signal.raise_signal(signal.SIGINT)
     assert set(touched) == {signal.SIGINT, signal.SIGTERM}
     assert of_python(signal.SIGINT) is before
+
+
+def test_what_cannot_be_stopped_does_not_hide_why_the_run_ends() -> None:
+    """A suite would begin its next run after a StackError, and an interrupted one must not."""
+    told: list[str] = []
+    progress = SimpleNamespace(begin=lambda _phase, what, _total: told.append(what))
+
+    def stop() -> None:
+        raise StackError("sink.pipeline: copy: port closed")
+
+    under_way = SimpleNamespace(load=SimpleNamespace(stop=stop), run=SimpleNamespace(progress=progress))
+    runner._RunUnderWay.stop_load(cast("Any", under_way))
+    assert told == ["not stopped: sink.pipeline: copy: port closed"]

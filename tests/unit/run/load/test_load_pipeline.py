@@ -6,10 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.extensions import PIPELINES, Ids, Pipeline, PipelineContext
+from lab.profiles import load_profile
 from lab.run.load import sink as sink_module
+from lab.run.load.availability import missing_pipeline
 from lab.run.load.sink import Sink
+from lab.stack.places import ROOT
 from tests.unit.run.load.test_load_sink import DOCUMENTS, sink_of
 
 MakeSink = Callable[[type[Pipeline]], Sink]
@@ -120,6 +123,25 @@ def test_it_is_awaited_followed_to_its_end_and_stopped_once(sink: MakeSink) -> N
     assert (followed.pipeline.left, followed.run.children) == (0, {})
 
 
+def test_one_whose_end_ctrl_c_broke_off_is_stopped_again(sink: MakeSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would go on writing after the run."""
+    followed, stops = sink(Copy), iter([KeyboardInterrupt(), None])
+
+    def stop(pipeline: Copy) -> None:
+        pipeline.calls.append("stop")
+        if (error := next(stops)) is not None:
+            raise error
+
+    monkeypatch.setattr(Copy, "stop", stop)
+    followed.start()
+    with pytest.raises(KeyboardInterrupt):
+        followed.stop_command()
+    followed.stop_command()
+    followed.stop_command()
+    assert isinstance(followed.pipeline, Copy)
+    assert followed.pipeline.calls.count("stop") == 2
+
+
 def test_what_was_never_started_is_not_stopped(sink: MakeSink) -> None:
     """A run may end before its load."""
     unused = sink(Copy)
@@ -165,3 +187,19 @@ def test_the_load_of_one_that_ends_by_itself_is_over(sink: MakeSink) -> None:
     ended.run.children["sink"] = 997
     drain(ended)
     assert ended.run.children == {}
+
+
+def test_a_pipeline_that_cannot_judge_its_settings_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a server is started."""
+
+    class Careless(Copy):
+        @classmethod
+        def lacks(cls, settings: Mapping[str, str | int | float | bool]) -> str | None:
+            """Look for a setting that the profile has not."""
+            return str(settings["batch.documents"])
+
+    monkeypatch.setattr(PIPELINES, "built_in", {"copy": Careless})
+    profile = load_profile("quickstart", overrides=("sink.pipeline=copy",))
+    with pytest.raises(ProfileError) as refusal:
+        missing_pipeline(profile, ROOT)
+    assert str(refusal.value) == "sink.pipeline: copy: KeyError: 'batch.documents'"
