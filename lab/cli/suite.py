@@ -314,7 +314,7 @@ class Resizing:
         if text := limit_text(plan):
             console.print(text)
         elif sizes.times and plan.variants != begun.variants:
-            shorter = " now, so that three blocks fit in the time" if sizes.times < (begun.times or 0) else ""
+            shorter = " now, since time is short" if sizes.times < (begun.times or 0) else ""
             console.print(f"drains have {sizes.times} times the documents{shorter}")
         return plan
 
