@@ -137,7 +137,7 @@ class Pipeline(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop it; called once for each start, however the run ends."""
+        """Stop it, however the run ends; called again where Ctrl-C broke off a call, or it failed."""
 
 
 class ProgramPipeline(Pipeline):

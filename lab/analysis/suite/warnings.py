@@ -55,8 +55,7 @@ def _rates_rise(suite: SuiteRecords) -> Iterator[RunWarning]:
             seen=f"after {WARM_UP_S:g} s of warm-up the rates of drains still rose, by {change_text(rose)[1:]} within"
             f" {RISE_S / 2:g} s; no rates are compared",
             likely_cause="servers that were not yet warm, or a connector that starts slowly",
-            remedy="compare CPU per document; for rates give the suite a larger window_s, or more minutes, of which it"
-            " warms for a quarter",
+            remedy="compare CPU per document; for rates, give the suite more minutes: it then warms servers longer",
         )
 
 
