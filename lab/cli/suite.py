@@ -39,8 +39,9 @@ from lab.profiles.races import ad_hoc_suite
 from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
 from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import SUITES, become_latest, check_runs
+from lab.suite.bench import Bench
 from lab.suite.duets import DuetExecution
-from lab.suite.execution import Bench, SuiteExecution
+from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
 from lab.suite.loads import LoadSizes, may_stream, resized, sizes_of
 from lab.suite.plan import estimate, make_plan

@@ -17,7 +17,8 @@ from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
-from lab.suite.execution import MOST_BLOCKS, Bench, SuiteExecution
+from lab.suite.bench import Bench
+from lab.suite.execution import MOST_BLOCKS, SuiteExecution
 from lab.suite.folder import Attempt
 from lab.suite.plan import INTERRUPTED_S, least_blocks, pairs_of_part
 

@@ -1,13 +1,11 @@
 """A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from math import ceil, inf, isfinite
 from pathlib import Path
 from statistics import fmean, median
-from typing import Protocol
 
 from lab.analysis.figures.disturbance import disturbance
 from lab.analysis.statistics.effects import LEAST_BLOCKS
@@ -16,12 +14,10 @@ from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.analysis.suite.result import comparisons_too_wide
 from lab.errors import StackError
 from lab.monitor import CLOCK
-from lab.profiles import Profile
 from lab.profiles.suites import rate_docs_per_s
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
-from lab.run.folder import RunFolder
-from lab.run.phases import RunProgress
+from lab.suite.bench import Bench, SuiteProgress
 from lab.suite.folder import Attempt, SuiteFolder
 from lab.suite.limit import LIMIT_S, LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
 from lab.suite.loads import LEAST_DRAIN_S, MARGIN, MOST_TIMES, LoadSizes, UncountedRun, is_share, lengthened, shortened
@@ -35,7 +31,6 @@ from lab.suite.plan import (
     runs_of_part,
     taken_s,
 )
-from producers.dataset import Dataset
 
 MOST_BLOCKS = 60
 LEAST_REPEATED, MOST_REPEATED = 3, 0.2  # disturbed runs that are repeated: so many, or such a share of all
@@ -43,72 +38,6 @@ LAST_RATES = 2
 MOST_LENGTHENED = 3  # times that drains are made longer: a rate that rests on the start of a load tells too few
 MOST_WARM_UPS = 8
 MOST_WARM_UP_S = 180.0  # of drains, after which no other begins: a load of minutes has compiled what there is
-
-
-class Bench(Protocol):
-    """The servers of a suite, and one run on them.
-
-    Attributes:
-        run_ids: Runs of the suite so far.
-    """
-
-    run_ids: set[str]
-
-    def prepare(self, variant: Variant) -> frozenset[Hashable]:
-        """Bring the servers into the shape that the variant needs.
-
-        Returns:
-            What has to be warm for it: each server process together with the way in which the variant uses it.
-        """
-        ...
-
-    def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
-        """Run the variants with other profiles from here on, but for short runs."""
-        ...
-
-    def restart(self) -> None:
-        """Stop all servers that only the suite uses, so that the next run has others."""
-        ...
-
-    def change_part(self, before: str, after: str) -> None:
-        """Stop the servers of a part that the next one does not use as they are."""
-        ...
-
-    def run(
-        self,
-        variant: Variant,
-        folder: RunFolder,
-        *,
-        warm_up: bool,
-        short: bool,
-        display: AbstractContextManager[RunProgress],
-    ) -> Result:
-        """Run the variant once into the folder and remove what it leaves in the servers.
-
-        Args:
-            short: With as many documents as its profile states, whatever counted runs have.
-        """
-        ...
-
-
-class SuiteProgress(Protocol):
-    """Shows each run of a suite."""
-
-    def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
-        """A run begins; `done` of `total` counted runs are there."""
-        ...
-
-    def of_run(self) -> AbstractContextManager[RunProgress]:
-        """The display of the run that begins."""
-        ...
-
-    def ended(self, run: SuiteRun, result: Result | None) -> None:
-        """A run has ended."""
-        ...
-
-    def narrowed(self, folder: Path, to_come: int | None) -> None:
-        """Another block has ended; there is time for so many more, if the plan bounds it."""
-        ...
 
 
 class SuiteExecution:

@@ -28,7 +28,8 @@ from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import START, Combination, Stage, TunePlan, combination_name
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
-from lab.suite.execution import Bench, SuiteExecution, SuiteProgress
+from lab.suite.bench import Bench, SuiteProgress
+from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import MOST_TIMES, LoadSizes, resized, sizes_of
 from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, kind_of, make_plan, next_block, pairs_of_part, taken_s
