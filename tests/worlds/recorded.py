@@ -40,6 +40,8 @@ class Machine:
         between: Spread of a run's rate, relative.
         lasting: Share of that noise which goes on from run to run (AR(1)).
         between_cpu: Spread of a run's CPU per document, relative; lasts likewise.
+        shared: Spread of the CPU per document that both runs of a pair at the same time have in common, relative.
+        second_set: What a document costs more on the second of two sets of servers, relative.
         drift: Growth of all rates from the first run to the last, relative.
         merge_docs: Documents from one large merge to the next; 0 for none.
         merge_rate: Share of the rate that is left beside a merge.
@@ -57,6 +59,8 @@ class Machine:
     between: float = 0.05
     lasting: float = 0.0
     between_cpu: float = 0.03
+    shared: float = 0.0
+    second_set: float = 0.0
     drift: float = 0.0
     merge_docs: int = 0
     merge_rate: float = 0.7
@@ -213,7 +217,9 @@ class World:
 
     Attributes:
         variants: The control among them; it runs once more (A/A) where `repetition`.
+        blocks: Of duets, pairs of each comparison.
         documents: Of each drain.
+        duets: Whether both runs of a comparison go at the same time, on two sets of servers.
     """
 
     variants: Mapping[str, Known]
@@ -221,6 +227,12 @@ class World:
     blocks: int = 8
     documents: int = 200_000
     repetition: bool = True
+    duets: bool = False
+
+    @property
+    def metrics(self) -> tuple[MetricKey, ...]:
+        """Metrics that are compared; the rates of two runs at the same time depend on each other."""
+        return (CPU,) if self.duets else (CPU, RATE)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -240,13 +252,14 @@ class World:
 
 
 def suite_records(world: World, seed: int) -> SuiteRecords:
-    """A suite of drains in randomised blocks, one after the other, as its folder holds them."""
+    """A suite of drains in randomised blocks, one after the other or in pairs, as its folder holds them."""
     draw = np.random.default_rng(seed)
-    order = tuple(tuple(draw.permutation(world.names).tolist()) for _ in range(world.blocks))
+    order = _order(world, draw)
     machine, number = world.machine, sum(map(len, order))
     factors, cpu_factors = (
         _lasting(draw, number, spread, machine.lasting) for spread in (machine.between, machine.between_cpu)
     )
+    shared = draw.normal(0, machine.shared, len(order))
     runs, counted = [], {}
     for place, (block, name) in enumerate((block, name) for block, names in enumerate(order, 1) for name in names):
         drifted = 1 + machine.drift * place / number
@@ -256,7 +269,9 @@ def suite_records(world: World, seed: int) -> SuiteRecords:
             world.documents,
             draw,
             rate_factor=drifted * float(np.exp(factors[place])),
-            cpu_factor=float(np.exp(cpu_factors[place])) / drifted,
+            cpu_factor=float(np.exp(cpu_factors[place] + shared[block - 1]))
+            * (1 + machine.second_set if world.duets and name == order[block - 1][1] else 1)
+            / drifted,
         )
         one = SuiteRun(
             block=block,
@@ -272,6 +287,14 @@ def suite_records(world: World, seed: int) -> SuiteRecords:
     return SuiteRecords(
         Path(), _plan(world, order), tuple(runs), {cell: run.run for cell, run in counted.items()}, counted
     )
+
+
+def _order(world: World, draw: np.random.Generator) -> tuple[tuple[str, ...], ...]:
+    """Every variant in every block; of duets, each comparison as often, either side first."""
+    if not world.duets:
+        return tuple(tuple(draw.permutation(world.names).tolist()) for _ in range(world.blocks))
+    pairs = [(name, against) for name in world.names if (against := _against(world, name))]
+    return tuple(tuple(draw.permutation(pair).tolist()) for _ in range(world.blocks) for pair in pairs)
 
 
 def judged(world: World, seed: int) -> SuiteResult:
@@ -312,6 +335,7 @@ def _plan(world: World, order: tuple[tuple[str, ...], ...]) -> SuitePlan:
             for name in world.names
         ),
         order=order,
-        metrics=(CPU, RATE),
+        duets=world.duets,
+        metrics=world.metrics,
         command=("./sluice", "suite", "known"),
     )

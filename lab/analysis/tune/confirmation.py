@@ -25,11 +25,14 @@ class Confirmation:
 
     Attributes:
         effects: By every metric, of the choice and of the start against itself (A/A).
+        rise: Ratio by which the rates of the drains still rose after the warm-up, so that none are compared; `None`
+            where no rise is shown.
     """
 
     plan: TunePlan
     chosen: Combination
     effects: Sequence[Effect]
+    rise: float | None = None
 
     def of(self, variant: str, metric: MetricKey) -> Effect | None:
         """The effect of a variant by a metric; `None` where no block has one."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from lab.analysis.suite.figures import figures, rise
 from lab.analysis.suite.result import judged_effects
 from lab.analysis.tune.confirmation import Confirmation
 from lab.analysis.tune.estimates import Estimates, fitted, rows
@@ -98,7 +99,8 @@ class Tuned:
         last = next((each for each in self.stages if each.stage.kind == "confirm"), None)
         if last is None:
             return None
-        return Confirmation(self.plan, last.stage.combinations[0], judged_effects(last.suite.plan, None, last.figures))
+        effects = judged_effects(last.suite.plan, None, figures(last.suite, rising=False))
+        return Confirmation(self.plan, last.stage.combinations[0], effects, rise(last.suite))
 
     @property
     def recommended(self) -> Combination:

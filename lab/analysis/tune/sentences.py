@@ -73,6 +73,8 @@ def headline(search: Findings) -> str:
 def of_choice(found: Confirmation) -> str:
     """Sentence on the confirmation of the choice."""
     name, label = combination_name(found.chosen), LABELS[found.plan.goal.name]
+    if found.rise is not None and found.goal is None:
+        return f"Nothing was confirmed: rates of drains still rose after the warm-up, so none are compared. {KEEP}"
     if found.blocks < LEAST_CONFIRM_BLOCKS:
         return f"Nothing was confirmed: too few verified runs compare {name} with the start. {KEEP}"
     blocks = f"in {found.blocks} blocks of fresh runs"

@@ -41,6 +41,7 @@ def search(
     bounds: tuple[Bound, ...] = (),
     blocks: int = 8,
     mixed: tuple[MixedEffect, ...] = (),
+    rise: float | None = None,
 ) -> Findings:
     """A search that is over, whose confirmation has shown this of `a + b`."""
     plan = a_plan(goal, bounds)
@@ -51,7 +52,7 @@ def search(
 
     metrics = {"A/A": plan.goal.metric, **{str(name): metric for name, metric in METRICS.items()}}
     effects = [of(START + AGAIN if name == "A/A" else "a + b", metrics[name], by) for name, by in shown.items()]
-    confirmation = Confirmation(plan, ("a", "b"), effects)
+    confirmation = Confirmation(plan, ("a", "b"), effects, rise)
     return Findings(plan, complete=True, stages=4, has_start=True, confirmation=confirmation, mixed=mixed)
 
 
@@ -85,6 +86,12 @@ def search(
             search({"rate": (0.3, 0.01)}, blocks=3),
             "Nothing was confirmed: too few verified runs compare a + b with the start. Keep the start.",
             id="too few blocks",
+        ),
+        pytest.param(
+            search({"cpu": (-1.0, 0.01)}, rise=1.05),
+            "Nothing was confirmed: rates of drains still rose after the warm-up, so none are compared."
+            " Keep the start.",
+            id="rates that rise",
         ),
         pytest.param(
             search({"rate": (0.3, 0.01), "A/A": (0.0, 0.01)}),

@@ -19,11 +19,11 @@ ERRORS = 2.6
 """Standard errors of a mean that chance exceeds once in a hundred."""
 
 
-@pytest.mark.parametrize("case", ["large effects", "few blocks", "noise that lasts, drift"])
+@pytest.mark.parametrize("case", ["large effects", "few blocks", "noise that lasts, drift", "duets"])
 def test_95_of_100_intervals_hold_the_truth(case: str) -> None:
     """And one suite in twenty has a false difference at most: of CPU per document as of the rate."""
     told = held_against(CASES[case], SUITES)
-    for metric in (CPU, RATE):
+    for metric in CASES[case].metrics:
         assert told[metric.name].coverage >= LEAST_COVERED
         assert told[metric.name].false_alarms <= MOST_FALSE
         assert told[metric.name].unknown == 0
