@@ -30,6 +30,8 @@ final class Bulk {
     /** The only shard that its operations go to, if that is known. */
     private int shard = ShardRouting.NO_SHARD;
 
+    private boolean oneOfSeveral;
+
     private boolean partial;
     private boolean probe;
     private State state = State.WAITING;
@@ -100,6 +102,15 @@ final class Bulk {
 
     void setShard(int only) {
         shard = only;
+    }
+
+    /** Whether more waited for its index than it could hold. */
+    boolean isOneOfSeveral() {
+        return oneOfSeveral;
+    }
+
+    void setOneOfSeveral() {
+        oneOfSeveral = true;
     }
 
     /** Whether it was sent before it was full. */

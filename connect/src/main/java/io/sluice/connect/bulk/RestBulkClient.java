@@ -85,7 +85,7 @@ public final class RestBulkClient implements BulkClient {
         if (shards == null) {
             return "";
         }
-        if (!bulk.isPartial()) {
+        if (bulk.isOneOfSeveral()) {
             shards.refresh(bulk.index());
         }
         return shards.nodeOf(bulk.index(), bulk.shard());

@@ -102,6 +102,7 @@ final class Waiting {
             queues.forEach(queue -> move(queue, bulk, most, mostBytes));
         } else {
             ArrayDeque<Operation> oldest = oldest();
+            bulk.setOneOfSeveral();
             bulk.setShard(routing.shardOf(oldest.peek()));
             move(oldest, bulk, most, mostBytes);
         }

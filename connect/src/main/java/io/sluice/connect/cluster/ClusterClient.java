@@ -199,11 +199,6 @@ public final class ClusterClient implements AutoCloseable {
         }
     }
 
-    /** Whether a request can be sent to the node with this id rather than to others. */
-    public boolean isKnown(String nodeId) {
-        return nodes.isKnown(nodeId);
-    }
-
     private void send(ClusterRequest request, Nodes.Attempt attempt, Listener listener) {
         Node node = attempt.node();
         HttpRequest head = new BasicHttpRequest(request.method(), node.host(), node.path(request.path()));

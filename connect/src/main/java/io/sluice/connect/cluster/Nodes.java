@@ -69,10 +69,6 @@ final class Nodes {
         node.identified(id);
     }
 
-    synchronized boolean isKnown(String id) {
-        return nodes.stream().anyMatch(node -> node.is(id));
-    }
-
     /** The next probe that is due, or {@code null}. */
     synchronized Attempt nextProbe() {
         long now = nanoTime.getAsLong();

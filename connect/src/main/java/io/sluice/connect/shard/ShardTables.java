@@ -17,7 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is known of the shards of the indices that full requests go to. Asked again every 10 s while they do, so that a shard
+ * What is known of the shards of indices for which more waits than one request holds. Asked again every 10 s while it does, so that a shard
  * that has moved, a split, or an alias's next index is found out; until then the nodes forward what comes to the wrong one.
  *
  * <p>Safe for several threads.
@@ -70,7 +70,7 @@ public final class ShardTables {
         return known == null ? "" : known.table().nodeOf(shard);
     }
 
-    /** Asks for the target's shards if it is time to; to be called for each full request. */
+    /** Asks for the target's shards if it is time to; to be called for each request that leaves others waiting. */
     public void refresh(String target) {
         long now = nanoTime.getAsLong();
         Known known = byTarget.get(target);
@@ -130,14 +130,10 @@ public final class ShardTables {
         boolean isNews = before == null || !before.table().routing().equals(table.routing());
         if (isNews && isWorthWhile(table)) {
             LOG.info(
-                    "{}: full requests hold documents of one shard each ({} shards on {} nodes, {} of them known by URL)",
+                    "{}: requests hold documents of one shard each while more waits than one holds ({} shards on {} nodes)",
                     target,
                     table.routing().shards(),
-                    table.nodes(),
-                    table.primaries().stream()
-                            .distinct()
-                            .filter(client::isKnown)
-                            .count());
+                    table.nodes());
         }
     }
 

@@ -1,6 +1,8 @@
 package io.sluice.connect.bulk;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.shard.ShardRouting;
@@ -41,6 +43,7 @@ class BulkWriterShardsTest extends WriterWorld {
         assertEquals(2, client.sent.size());
         for (Bulk bulk : client.sent) {
             assertEquals(List.of(bulk.shard()), shardsIn(bulk, THREE));
+            assertTrue(bulk.isOneOfSeveral());
         }
         assertEquals(2L, attribute("BulkRequestsByShard"));
     }
@@ -55,6 +58,7 @@ class BulkWriterShardsTest extends WriterWorld {
         timers.advance(5);
         assertEquals(List.of(19), sizesSent());
         assertEquals(ShardRouting.NO_SHARD, client.sent.get(0).shard());
+        assertFalse(client.sent.get(0).isOneOfSeveral());
     }
 
     /** The oldest document goes first, however few others wait for its shard. */

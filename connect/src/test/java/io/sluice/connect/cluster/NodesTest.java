@@ -197,7 +197,6 @@ class NodesTest {
     void aKnownNodeGetsWhatIsForIt() {
         identified("b", "id-b", "id-b");
         assertEquals(Set.of("b"), nextThreeFor("id-b"));
-        assertTrue(nodes.isKnown("id-b"));
     }
 
     /** What nobody said twice is not believed: before a load balancer it is now the one node, now another. */
@@ -205,7 +204,6 @@ class NodesTest {
     void aLoadBalancerIsNoNode() {
         identified("b", "id-a", "id-b", "id-c");
         assertEquals(3, nextThreeFor("id-c").size());
-        assertFalse(nodes.isKnown("id-c"));
     }
 
     /** What cannot tell who it is, is nobody. */
