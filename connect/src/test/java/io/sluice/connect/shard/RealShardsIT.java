@@ -58,7 +58,9 @@ class RealShardsIT {
     }
 
     private static void create(String index, String settings) throws Exception {
-        answer("PUT", "/" + index, "{\"settings\":{\"number_of_replicas\":0," + settings + "}}");
+        boolean isSpread = settings.contains("partition");
+        String mappings = isSpread ? ",\"mappings\":{\"_routing\":{\"required\":true}}" : "";
+        answer("PUT", "/" + index, "{\"settings\":{\"number_of_replicas\":0," + settings + "}" + mappings + "}");
     }
 
     /** Ids of all kinds: plain, with characters that JSON escapes, and beyond ASCII. */
@@ -86,7 +88,7 @@ class RealShardsIT {
             }
         }
         Map<String, String> stored = answer("POST", "/" + index + "/_bulk?refresh=true", body.toString());
-        assertEquals("false", stored.get("/errors"), stored.toString());
+        assertEquals("false", stored.get("/errors"), String.valueOf(stored.get("/items/0/index/error/reason")));
     }
 
     /** The shard of each document by its id, as the server's own searches of one shard find it. */
@@ -152,13 +154,19 @@ class RealShardsIT {
         create("shards-it", "\"number_of_shards\":2");
         List<Operation> operations = operations("shards-it", false);
         store("shards-it", operations);
-        resize("_split", 6);
-        assertAllFound("shards-it-2", 6, operations);
+        resize("_split", 8);
+        assertAllFound("shards-it-2", 8, operations);
     }
 
     @Test
     void aShrunkIndexHasOtherShards() throws Exception {
-        create("shards-it", "\"number_of_shards\":6");
+        String node = new String(ask("GET", "/_cat/nodes?h=name", null), UTF_8)
+                .lines()
+                .findFirst()
+                .orElseThrow()
+                .trim();
+        // All shards must be on one node.
+        create("shards-it", "\"number_of_shards\":6,\"index.routing.allocation.require._name\":\"" + node + "\"");
         List<Operation> operations = operations("shards-it", false);
         store("shards-it", operations);
         resize("_shrink", 2);
