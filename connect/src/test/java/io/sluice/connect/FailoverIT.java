@@ -141,7 +141,10 @@ class FailoverIT {
                     "retry.backoff.max.ms",
                     "60000",
                     "max.in.flight.requests",
-                    "1");
+                    "1",
+                    // The question for shards would find the dead node, too.
+                    "bulk.by.shard",
+                    "never");
             try (TaskHarness harness = new TaskHarness(cluster.urls(), settings)) {
                 harness.put(records(harness, 499));
                 harness.putUntilCompleted();

@@ -4,6 +4,7 @@ import io.sluice.connect.HistorySettings.Mode;
 import io.sluice.connect.bulk.BulkClient;
 import io.sluice.connect.bulk.Wire;
 import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.shard.ShardRouting;
 import io.sluice.connect.time.ManualTimers;
 import io.sluice.connect.time.Timers;
 import java.io.IOException;
@@ -45,6 +46,7 @@ final class History {
     private final HistoryModel model;
     private final List<Member> members = new ArrayList<>();
     private final List<String> log = new ArrayList<>();
+    private ShardRouting shards = ShardRouting.UNKNOWN;
     private boolean isHealthy;
     private long busyUntilMs;
     private String offence;
@@ -166,7 +168,7 @@ final class History {
 
         @Override
         public BulkClient client(SinkConfig config) {
-            return new Wire(exchange -> serve(this, exchange));
+            return new Wire(exchange -> serve(this, exchange), History.this::shards);
         }
 
         @Override
@@ -205,6 +207,17 @@ final class History {
     /** The first thing that went wrong on the way. */
     private void offend(String what) {
         offence = offence == null ? what + " at " + time.nowMs() : offence;
+    }
+
+    /** The cluster is asked for its shards now and then, and what it says may be wrong. */
+    private ShardRouting shards() {
+        if (dice.chance(0.02)) {
+            int count = dice.nextInt(6);
+            shards = count == 0
+                    ? ShardRouting.UNKNOWN
+                    : new ShardRouting(count, count * (1 + dice.nextInt(4)), dice.oneOf(1, 1, 2));
+        }
+        return shards;
     }
 
     private void serve(Member member, Wire.Exchange exchange) {

@@ -15,6 +15,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -240,6 +241,12 @@ final class PlayedCluster implements AutoCloseable {
                     ? new PlayedElasticsearch.Reply(200, stored.body().replace("[9,1]", "[1,9]"))
                     : stored;
         }
+        if (request.isAboutShards()) {
+            return new PlayedElasticsearch.Reply(200, someShards(request));
+        }
+        if (request.isAboutNode()) {
+            return new PlayedElasticsearch.Reply(200, "{\"nodes\":{\"" + someNode() + "\":{\"name\":\"n\"}}}");
+        }
         if (!request.isBulk()) {
             boolean isAboutSynthetic = request.isAboutIndex() && isSynthetic;
             return new PlayedElasticsearch.Reply(200, isAboutSynthetic ? SYNTHETIC : "{}");
@@ -250,6 +257,24 @@ final class PlayedCluster implements AutoCloseable {
             earlierAnswers.put((int) question.body().lines().count(), reply);
         }
         return reply;
+    }
+
+    private String someNode() {
+        return "node-" + dice.nextInt(nodes.size() + 1);
+    }
+
+    /** Shards of an index and their nodes, others each time: most of it is wrong. */
+    private String someShards(PlayedRequest request) {
+        String index = request.path().replaceFirst(".*/([^/?]+)\\?.*", "$1");
+        int count = 1 + dice.nextInt(6);
+        String shards = IntStream.range(0, count)
+                .mapToObj(shard -> "\"" + shard + "\":[{\"primary\":true,\"node\":\"" + someNode() + "\"}]")
+                .collect(Collectors.joining(","));
+        return ("{'metadata':{'indices':{'" + index + "':{'routing_num_shards':" + count * (1 + dice.nextInt(4))
+                                + ",'settings':{'index':{'number_of_shards':'" + count + "'}}}}},"
+                                + "'routing_table':{'indices':{'" + index + "':{'shards':{")
+                        .replace('\'', '"')
+                + shards + "}}}}}";
     }
 
     synchronized void perhapsStore(Question question) {

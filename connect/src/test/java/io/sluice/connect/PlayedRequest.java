@@ -75,6 +75,16 @@ record PlayedRequest(String method, String path, Map<String, String> headers) {
         return path.contains("?filter_path=*.settings");
     }
 
+    /** Whether it asks which shards an index has, and where. */
+    boolean isAboutShards() {
+        return path.startsWith("/_cluster/state/");
+    }
+
+    /** Whether it asks which node is there. */
+    boolean isAboutNode() {
+        return path.startsWith("/_nodes/_local");
+    }
+
     /** Of a bulk request. */
     String index() {
         return path.substring(1, path.indexOf("/_bulk"));

@@ -1,6 +1,7 @@
 package io.sluice.connect.bulk;
 
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.shard.ShardRouting;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -24,7 +25,13 @@ final class Bulk {
     private final String index;
     private List<Operation> operations;
     private long bodyBytes;
+    private long oldestReadAtNanos;
     private String host = "";
+    /** The only shard that its operations go to, if that is known. */
+    private int shard = ShardRouting.NO_SHARD;
+
+    private boolean oneOfSeveral;
+
     private boolean partial;
     private boolean probe;
     private State state = State.WAITING;
@@ -44,12 +51,19 @@ final class Bulk {
     private void keep(List<Operation> kept) {
         operations = kept;
         bodyBytes = 0;
-        kept.forEach(operation -> bodyBytes += operation.bodyBytes());
+        oldestReadAtNanos = Long.MAX_VALUE;
+        kept.forEach(this::count);
     }
 
     void add(Operation operation) {
         operations.add(operation);
+        count(operation);
+    }
+
+    /** The operations of several shards stand in no order of time. */
+    private void count(Operation operation) {
         bodyBytes += operation.bodyBytes();
+        oldestReadAtNanos = Math.min(oldestReadAtNanos, operation.delivery().readAtNanos());
     }
 
     String index() {
@@ -69,7 +83,7 @@ final class Bulk {
     }
 
     long oldestReadAtNanos() {
-        return operations.get(0).delivery().readAtNanos();
+        return oldestReadAtNanos;
     }
 
     /** Whether it is the only one for a target that could not be served, sent to see whether that is over. */
@@ -79,6 +93,24 @@ final class Bulk {
 
     void setProbe() {
         probe = true;
+    }
+
+    /** The only shard that its operations go to, or {@link ShardRouting#NO_SHARD}. */
+    int shard() {
+        return shard;
+    }
+
+    void setShard(int only) {
+        shard = only;
+    }
+
+    /** Whether more waited for its index than it could hold. */
+    boolean isOneOfSeveral() {
+        return oneOfSeveral;
+    }
+
+    void setOneOfSeveral() {
+        oneOfSeveral = true;
     }
 
     /** Whether it was sent before it was full. */
@@ -204,6 +236,7 @@ final class Bulk {
         Bulk second = new Bulk(index, new ArrayList<>(operations.subList(half, operations.size())));
         attempts = attempts.andHalved();
         second.attempts = attempts;
+        second.shard = shard;
         second.refusedAtNanos = refusedAtNanos;
         keep(new ArrayList<>(operations.subList(0, half)));
         return second;

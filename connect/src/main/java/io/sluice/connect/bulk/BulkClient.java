@@ -1,8 +1,13 @@
 package io.sluice.connect.bulk;
 
+import io.sluice.connect.shard.ShardRouting;
+
 /** Sends bulk requests; the answer comes on a thread of the client's own. */
 public interface BulkClient extends AutoCloseable {
     void send(Bulk bulk, Listener listener);
+
+    /** How the documents of an index are placed, as far as it is known and of use now. */
+    ShardRouting shardsOf(String index);
 
     /** Whether it can send at all; once it cannot, it never will again. */
     boolean isRunning();

@@ -3,6 +3,7 @@ package io.sluice.connect.bulk;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.metrics.SinkMetrics;
+import io.sluice.connect.shard.ShardRouting;
 import io.sluice.connect.time.Timers;
 import java.util.List;
 import java.util.Set;
@@ -48,7 +49,7 @@ public final class BulkWriter implements BulkClient.Listener {
         this.results = results;
         this.metrics = metrics;
         this.failures = new Failures(metrics);
-        this.queue = new RequestQueue(config, timers, new QueueListener());
+        this.queue = new RequestQueue(config, client::shardsOf, timers, new QueueListener());
     }
 
     private final class QueueListener implements RequestQueue.Listener {
@@ -133,6 +134,9 @@ public final class BulkWriter implements BulkClient.Listener {
     private void sendNow(Bulk bulk) {
         if (queue.mayBeSent(bulk)) {
             metrics.bulkSent(bulk.attempts() > 1);
+            if (bulk.shard() != ShardRouting.NO_SHARD) {
+                metrics.bulkOfOneShardSent();
+            }
             client.send(bulk, this);
         }
     }

@@ -2,19 +2,20 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.config.RequestSettings;
 import io.sluice.connect.encode.Operation;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
+import io.sluice.connect.shard.ShardRouting;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The operations that wait to be sent to one index, in order. */
+/** What waits to be sent to one index, and when the next request for it may go. */
 final class Lane {
     private final String index;
     private final RequestSettings settings;
-    private final ArrayDeque<Operation> waiting = new ArrayDeque<>();
-    private long bytes;
+    private final Waiting waiting = new Waiting();
     private long sinceNanos;
-    private int flushed;
+    private boolean isFlushed;
+    /** What was read up to then waits for no more; of meaning only while flushed. */
+    private long flushedUntilNanos;
+
     /** A target that was not served meanwhile may have more than one. */
     private int partialsInFlight;
     /** {@code null} while the target is served. */
@@ -29,9 +30,10 @@ final class Lane {
         return index;
     }
 
-    void add(Operation operation) {
+    /** Takes an operation, and what is known now of the index's shards. */
+    void add(Operation operation, ShardRouting routing) {
+        waiting.route(routing);
         waiting.add(operation);
-        bytes += operation.bodyBytes();
     }
 
     /**
@@ -41,13 +43,9 @@ final class Lane {
      * @return whether it was served until now
      */
     boolean park(Bulk bulk, long nowNanos, Backoff backoff) {
-        List<Operation> operations = bulk.operations();
-        for (int i = operations.size() - 1; i >= 0; i--) {
-            operations.get(i).forgetAttempts();
-            waiting.addFirst(operations.get(i));
-            bytes += operations.get(i).bodyBytes();
-        }
-        flushed = 0;
+        bulk.operations().forEach(Operation::forgetAttempts);
+        waiting.addFirst(bulk.operations());
+        isFlushed = false;
         boolean isFirst = parking == null;
         if (isFirst || bulk.isProbe()) {
             parking = isFirst ? Parking.since(nowNanos) : parking;
@@ -75,12 +73,13 @@ final class Lane {
 
     /** The operations that wait for a target which cannot be served. */
     List<Operation> parked() {
-        return parking == null ? List.of() : List.copyOf(waiting);
+        return parking == null ? List.of() : waiting.all();
     }
 
     /** Lets what waits now be sent without waiting for more. */
-    void flush() {
-        flushed = waiting.size();
+    void flush(long nowNanos) {
+        isFlushed = true;
+        flushedUntilNanos = nowNanos;
     }
 
     boolean isEmpty() {
@@ -88,7 +87,9 @@ final class Lane {
     }
 
     boolean isFull() {
-        return waiting.size() >= settings.batchSize() || bytes >= settings.bulkSizeBytes() || flushed > 0;
+        return waiting.size() >= settings.batchSize()
+                || waiting.bytes() >= settings.bulkSizeBytes()
+                || isFlushed && !waiting.isEmpty() && oldestReadAtNanos() - flushedUntilNanos <= 0;
     }
 
     /** Whether nothing waits and nothing has to come back: the lane may go. */
@@ -121,7 +122,7 @@ final class Lane {
 
     /** Later than any time when nothing waits. */
     long oldestReadAtNanos() {
-        return waiting.isEmpty() ? Long.MAX_VALUE : waiting.peek().delivery().readAtNanos();
+        return waiting.oldestReadAtNanos();
     }
 
     /** The next request: as much as the settings allow, and at least one operation. */
@@ -132,15 +133,7 @@ final class Lane {
             parking = parking.probed();
             bulk.setProbe();
         }
-        int most = flushed > 0 ? Math.min(flushed, settings.batchSize()) : settings.batchSize();
-        do {
-            Operation operation = waiting.poll();
-            bytes -= operation.bodyBytes();
-            bulk.add(operation);
-        } while (!waiting.isEmpty()
-                && bulk.size() < most
-                && bulk.bodyBytes() + waiting.peek().bodyBytes() <= settings.bulkSizeBytes());
-        flushed = Math.max(0, flushed - bulk.size());
+        waiting.moveInto(bulk, settings.batchSize(), settings.bulkSizeBytes());
         sinceNanos = nowNanos;
         bulk.setPartial(isPartial);
         partialsInFlight += isPartial ? 1 : 0;
@@ -153,17 +146,6 @@ final class Lane {
 
     /** Removes and returns the operations whose partition was revoked. */
     List<Operation> takeRevoked() {
-        List<Operation> revoked = new ArrayList<>();
-        for (Operation operation : waiting) {
-            if (operation.delivery().isRevoked()) {
-                revoked.add(operation);
-                bytes -= operation.bodyBytes();
-            }
-        }
-        if (!revoked.isEmpty()) {
-            waiting.removeIf(operation -> operation.delivery().isRevoked());
-            flushed = Math.min(flushed, waiting.size());
-        }
-        return revoked;
+        return waiting.take(operation -> operation.delivery().isRevoked());
     }
 }

@@ -2,6 +2,7 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.config.RequestSettings;
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.shard.ShardRouting;
 import io.sluice.connect.time.Timers;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -24,6 +26,7 @@ final class Lanes {
     private final Map<String, Lane> lanes = new HashMap<>();
     private final ArrayDeque<Bulk> halves = new ArrayDeque<>();
     private final RequestSettings settings;
+    private final Function<String, ShardRouting> routings;
     private final Timers timers;
     private final Runnable whenDue;
     /** When {@code whenDue} is called at the latest. */
@@ -34,9 +37,13 @@ final class Lanes {
 
     private boolean flushing;
 
-    /** @param whenDue called when a request that is not full may have waited long enough */
-    Lanes(RequestSettings settings, Timers timers, Runnable whenDue) {
+    /**
+     * @param routings what is known now of an index's shards
+     * @param whenDue called when a request that is not full may have waited long enough
+     */
+    Lanes(RequestSettings settings, Function<String, ShardRouting> routings, Timers timers, Runnable whenDue) {
         this.settings = settings;
+        this.routings = routings;
         this.timers = timers;
         this.whenDue = whenDue;
     }
@@ -46,9 +53,9 @@ final class Lanes {
         if (lane.isEmpty()) {
             lane.lingersSince(timers.nanoTime());
         }
-        lane.add(operation);
+        lane.add(operation, routings.apply(operation.index()));
         if (flushing) {
-            lane.flush();
+            lane.flush(timers.nanoTime());
         }
     }
 
@@ -60,7 +67,8 @@ final class Lanes {
     /** Until {@link #linger} nothing waits for more, what comes meanwhile included. */
     void flush() {
         flushing = true;
-        lanes.values().forEach(Lane::flush);
+        long now = timers.nanoTime();
+        lanes.values().forEach(lane -> lane.flush(now));
     }
 
     /** Requests that are not full wait for more again. */

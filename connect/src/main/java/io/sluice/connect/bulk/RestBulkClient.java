@@ -8,6 +8,8 @@ import io.sluice.connect.cluster.ClusterClient;
 import io.sluice.connect.cluster.ClusterRequest;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTables;
 import java.io.IOException;
 import java.net.URLEncoder;
 import java.util.List;
@@ -26,6 +28,8 @@ public final class RestBulkClient implements BulkClient {
     private final String query;
     private final AnswerChecks checks;
     private final ConflictCheck conflicts;
+    /** {@code null} where requests never go by shard. */
+    private final ShardTables shards;
 
     /** Only of use when Elasticsearch may not create targets. */
     private final ExistenceCache existing = new ExistenceCache(System::nanoTime);
@@ -45,6 +49,7 @@ public final class RestBulkClient implements BulkClient {
         compressed = config.connection().compressed();
         checks = new AnswerChecks(!pipeline.isEmpty());
         conflicts = new ConflictCheck(client, config, System::nanoTime);
+        shards = config.requests().areByShard() ? new ShardTables(client, System::nanoTime) : null;
     }
 
     /** A server that waits for a primary shard gives up before we do: its answer says which items had to wait. */
@@ -72,7 +77,23 @@ public final class RestBulkClient implements BulkClient {
                 "POST",
                 path(bulk) + "/_bulk" + query,
                 () -> compressed ? new CompressedBulkBody(operations) : new BulkBody(operations, length));
-        client.send(request, new Answers(bulk, operations, listener));
+        client.send(request, node(bulk), new Answers(bulk, operations, listener));
+    }
+
+    /** The id of the node that the request is to go to, empty for any. */
+    private String node(Bulk bulk) {
+        if (shards == null) {
+            return "";
+        }
+        if (bulk.isOneOfSeveral()) {
+            shards.refresh(bulk.index());
+        }
+        return shards.nodeOf(bulk.index(), bulk.shard());
+    }
+
+    @Override
+    public ShardRouting shardsOf(String index) {
+        return shards == null ? ShardRouting.UNKNOWN : shards.routingOf(index);
     }
 
     @Override

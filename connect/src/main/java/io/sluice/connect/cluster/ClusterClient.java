@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.security.NoSuchAlgorithmException;
 import java.util.concurrent.CancellationException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import org.apache.hc.client5.http.auth.AuthScope;
 import org.apache.hc.client5.http.auth.UsernamePasswordCredentials;
@@ -48,10 +50,12 @@ public final class ClusterClient implements AutoCloseable {
     /** How often the client looks for requests that have timed out. */
     private static final TimeValue TIMEOUT_CHECK = TimeValue.ofMilliseconds(200);
 
-    /** Probes need one beside those for requests. */
-    private static final int MORE_CONNECTIONS = 1;
+    /** Beside those for requests: for a probe, for the question for shards, and to ask twice which node it is. */
+    private static final int MORE_CONNECTIONS = 4;
 
     private static final ClusterRequest PROBE = new ClusterRequest("GET", "/");
+    private static final ClusterRequest WHO = new ClusterRequest("GET", "/_nodes/_local/http?filter_path=nodes.*.name");
+    private static final Pattern NODE_ID = Pattern.compile("/nodes/([^/]+)/name");
 
     private final Nodes nodes;
     private final CloseableHttpAsyncClient http;
@@ -175,11 +179,24 @@ public final class ClusterClient implements AutoCloseable {
 
     /** Sends a request to the node whose turn it is. */
     public void send(ClusterRequest request, Listener listener) {
+        send(request, "", listener);
+    }
+
+    /** Sends a request to the node with this id if it is known and living, otherwise to the one whose turn it is. */
+    public void send(ClusterRequest request, String nodeId, Listener listener) {
         Nodes.Attempt probe = nodes.nextProbe();
         if (probe != null) {
             send(PROBE, probe, new Probe());
         }
-        send(request, nodes.next(), listener);
+        send(request, nodes.next(nodeId), listener);
+    }
+
+    /** Asks at each URL, twice, which node is there; where the answers differ, it is not known. */
+    public void identifyNodes() {
+        for (Nodes.Attempt attempt : nodes.toEach()) {
+            send(WHO, attempt, new Identification(attempt.node()));
+            send(WHO, attempt, new Identification(attempt.node()));
+        }
     }
 
     private void send(ClusterRequest request, Nodes.Attempt attempt, Listener listener) {
@@ -277,6 +294,30 @@ public final class ClusterClient implements AutoCloseable {
                 nodes.failed(attempt, why);
             }
             listener.unanswered(attempt.node().toString(), cause);
+        }
+    }
+
+    private final class Identification implements Listener {
+        private final Node node;
+
+        Identification(Node node) {
+            this.node = node;
+        }
+
+        @Override
+        public Runnable read(Answer answer) {
+            String id = answer.scalars().keySet().stream()
+                    .map(NODE_ID::matcher)
+                    .filter(Matcher::matches)
+                    .map(at -> at.group(1))
+                    .findFirst()
+                    .orElse("");
+            return () -> nodes.identified(node, id);
+        }
+
+        @Override
+        public void unanswered(String url, Exception cause) {
+            // It is left out, and so not asked for.
         }
     }
 

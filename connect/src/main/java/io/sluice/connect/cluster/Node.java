@@ -12,6 +12,10 @@ final class Node {
 
     private final HttpHost host;
     private final NodeUrl url;
+    /** Of the server that answered last when it was asked who it is, empty for none. */
+    private String lastId = "";
+
+    private boolean isAlwaysTheSame;
     private boolean isOut;
     /** Whether the times below mean anything. */
     private boolean wasOut;
@@ -41,6 +45,17 @@ final class Node {
     /** The path of a request to this node. */
     String path(String ofRequest) {
         return url.path() + ofRequest;
+    }
+
+    /** Notes which server says that it is there. Before a load balancer it is now the one, now another. */
+    void identified(String id) {
+        isAlwaysTheSame = id.equals(lastId);
+        lastId = id;
+    }
+
+    /** Whether this server, and no other, answers there. */
+    boolean is(String id) {
+        return isAlwaysTheSame && !id.isEmpty() && lastId.equals(id);
     }
 
     boolean isOut() {

@@ -43,6 +43,32 @@ final class Nodes {
         return new Attempt(oldest, nanoTime.getAsLong(), false);
     }
 
+    /** The node with this id if it is known and living, otherwise the one whose turn it is. */
+    synchronized Attempt next(String id) {
+        for (Node node : nodes) {
+            if (!node.isOut() && node.is(id)) {
+                return new Attempt(node, nanoTime.getAsLong(), false);
+            }
+        }
+        return next();
+    }
+
+    /** A request to each living node; to none where there is no choice. */
+    synchronized List<Attempt> toEach() {
+        if (nodes.size() == 1) {
+            return List.of();
+        }
+        long now = nanoTime.getAsLong();
+        return nodes.stream()
+                .filter(node -> !node.isOut())
+                .map(node -> new Attempt(node, now, false))
+                .collect(Collectors.toList());
+    }
+
+    synchronized void identified(Node node, String id) {
+        node.identified(id);
+    }
+
     /** The next probe that is due, or {@code null}. */
     synchronized Attempt nextProbe() {
         long now = nanoTime.getAsLong();

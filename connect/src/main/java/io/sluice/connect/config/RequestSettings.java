@@ -2,6 +2,7 @@ package io.sluice.connect.config;
 
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
+import java.util.Locale;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 
@@ -11,6 +12,7 @@ public final class RequestSettings {
     private static final String BULK_SIZE_BYTES = "bulk.size.bytes";
     private static final String LINGER_MS = "linger.ms";
     private static final String MAX_IN_FLIGHT_REQUESTS = "max.in.flight.requests";
+    private static final String BULK_BY_SHARD = "bulk.by.shard";
     private static final String MAX_DOCUMENTS_PER_SECOND = "max.documents.per.second";
     private static final String MAX_BYTES_PER_SECOND = "max.bytes.per.second";
 
@@ -42,6 +44,11 @@ public final class RequestSettings {
                 .importance(MEDIUM)
                 .means("Most bulk requests in flight per task, including those that wait for a retry. All "
                         + "indices share them, the one with the oldest record first.");
+        settings.choice(BULK_BY_SHARD, "Requests by shard", BulkByShard.class, "auto")
+                .means(
+                        "auto: a request for an index whose primaries are on several nodes, and for which more waits, holds "
+                                + "documents of one shard, and goes to the node of its primary if connection.url names that node. "
+                                + "Needs the cluster privilege monitor. never: requests hold documents of all shards.");
         settings.number(MAX_DOCUMENTS_PER_SECOND, "Documents per second", 0L)
                 .accepts(Accepts.atLeast(0))
                 .means("Most documents that a task sends per second, including retries, evenly spread. 0: no "
@@ -66,6 +73,11 @@ public final class RequestSettings {
 
     public int maxInFlightRequests() {
         return values.getInt(MAX_IN_FLIGHT_REQUESTS);
+    }
+
+    /** Whether requests may be formed by shard. */
+    public boolean areByShard() {
+        return BulkByShard.valueOf(values.getString(BULK_BY_SHARD).toUpperCase(Locale.ROOT)) == BulkByShard.AUTO;
     }
 
     public long maxDocumentsPerSecond() {

@@ -9,7 +9,7 @@ import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.sink.SinkRecord;
 
 /** Document ids as they stand between the quotes of a JSON string. */
-final class DocumentIds {
+public final class DocumentIds {
     /** Elasticsearch refuses the whole bulk request when one id is longer. */
     private static final int LONGEST_ID_BYTES = 512;
 
@@ -126,7 +126,7 @@ final class DocumentIds {
     }
 
     /** The id itself: what {@link #escaped} made is undone. */
-    static String unquoted(byte[] id) {
+    public static String unquoted(byte[] id) {
         String json = new String(id, UTF_8);
         StringBuilder text = new StringBuilder(json.length());
         for (int i = 0; i < json.length(); i++) {

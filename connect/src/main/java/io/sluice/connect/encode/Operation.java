@@ -28,6 +28,7 @@ public final class Operation {
     private final Kind kind;
     private final String index;
     private final byte[] id;
+    private final byte[] routing;
     private final byte[] action;
     private final byte[] source;
     private final long version;
@@ -39,10 +40,19 @@ public final class Operation {
     private long failedAtNanos;
 
     /** @param source the document, or {@code null} for a delete; neither array ends in a line feed */
-    Operation(Kind kind, String index, byte[] id, byte[] action, byte[] source, long version, Delivery delivery) {
+    Operation(
+            Kind kind,
+            String index,
+            byte[] id,
+            byte[] routing,
+            byte[] action,
+            byte[] source,
+            long version,
+            Delivery delivery) {
         this.kind = kind;
         this.index = index;
         this.id = id;
+        this.routing = routing;
         this.action = action;
         this.source = source;
         this.version = version;
@@ -77,6 +87,11 @@ public final class Operation {
     /** The document's id as it stands between the quotes of a JSON string; empty where Elasticsearch makes it. */
     public byte[] id() {
         return id;
+    }
+
+    /** The document's routing as it stands between quotes; empty where its id is what places it. */
+    public byte[] routing() {
+        return routing;
     }
 
     /** Whether this text is the document's id. */
@@ -125,7 +140,7 @@ public final class Operation {
     public long heldBytes() {
         Object value = delivery.record().value();
         long valueBytes = source == value ? 0 : HeapBytes.of(value);
-        return bodyBytes + (long) id.length + valueBytes;
+        return bodyBytes + (long) id.length + routing.length + valueBytes;
     }
 
     /** Counts one more failure of the kind that waiting alone does not cure; returns how many there were. */

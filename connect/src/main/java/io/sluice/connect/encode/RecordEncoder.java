@@ -96,9 +96,10 @@ public final class RecordEncoder {
         long offset = delivery.origin().offset();
         long version = isVersioned && versionHeader != null ? versionHeader.of(record, offset) : offset;
         byte[] json = kind == Kind.DELETE ? null : document(kind, topic, record);
-        byte[] action = action(kind, id, routing.of(record, json), isVersioned, version);
+        byte[] routedBy = routing.of(record, json);
+        byte[] action = action(kind, id, routedBy, isVersioned, version);
         byte[] source = kind == Kind.DELETE ? null : source(kind, topic, delivery, json);
-        return new Operation(kind, index(topic, record), id, action, source, version, delivery);
+        return new Operation(kind, index(topic, record), id, routedBy, action, source, version, delivery);
     }
 
     /** Parsed only if members are put into it, or around it: those would change what a wrong document means. */

@@ -44,6 +44,7 @@ public final class SinkMetrics {
     private long bulkRequests;
     private long bulkRequestsFailed;
     private long bulkRetries;
+    private long bulkRequestsByShard;
     private long itemRetries;
     private long itemsRejected;
     private long answersMismatched;
@@ -173,6 +174,11 @@ public final class SinkMetrics {
         }
     }
 
+    /** A bulk request was sent whose documents all go to one shard, as far as it is known. */
+    public synchronized void bulkOfOneShardSent() {
+        bulkRequestsByShard++;
+    }
+
     /** A bulk request was answered with 2xx, whatever became of its items. */
     public synchronized void bulkAnswered(int documents, long bytes, long serviceTimeNanos) {
         bulkRequestsInFlight--;
@@ -239,6 +245,7 @@ public final class SinkMetrics {
             attributes.put("BulkRequests", bulkRequests);
             attributes.put("BulkRequestsFailed", bulkRequestsFailed);
             attributes.put("BulkRequestsByStatus", (Supplier<String>) this::bulkRequestsByStatus);
+            attributes.put("BulkRequestsByShard", bulkRequestsByShard);
             attributes.put("BulkRetries", bulkRetries);
             attributes.put("ItemRetries", itemRetries);
             attributes.put("ItemsRejected", itemsRejected);

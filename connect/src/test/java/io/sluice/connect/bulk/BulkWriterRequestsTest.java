@@ -137,7 +137,7 @@ class BulkWriterRequestsTest extends WriterWorld {
     /** What waited for an index is forgotten with its last operation. */
     @Test
     void anIndexWithoutOperationsHasNoLane() {
-        Lanes lanes = new Lanes(settings(5, 1 << 20, 1, false).requests(), timers, () -> {});
+        Lanes lanes = new Lanes(settings(5, 1 << 20, 1, false).requests(), client::shardsOf, timers, () -> {});
         for (int hour = 0; hour < 1_009; hour++) {
             encoder = encoder("insert", "hour" + hour);
             lanes.add(operation("k"));
@@ -152,7 +152,7 @@ class BulkWriterRequestsTest extends WriterWorld {
         offsets.close(List.of(new TopicPartition("t", 0)));
         assertEquals(1, lanes.takeRevoked().size());
         assertEquals(0, lanes.size(), "revoked");
-        lanes = new Lanes(settings(1, 1 << 20, 1, false).requests(), timers, () -> {});
+        lanes = new Lanes(settings(1, 1 << 20, 1, false).requests(), client::shardsOf, timers, () -> {});
         lanes.add(operation("k"));
         lanes.next();
         assertEquals(0, lanes.size(), "while a full request is in flight");

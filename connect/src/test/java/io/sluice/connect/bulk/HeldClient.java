@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.shard.ShardRouting;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -21,6 +22,7 @@ final class HeldClient implements BulkClient {
     private final List<List<Operation>> operations = new ArrayList<>();
     private final ArrayDeque<Integer> open = new ArrayDeque<>();
     private Listener listener;
+    ShardRouting routing = ShardRouting.UNKNOWN;
     int answered;
     boolean running = true;
     boolean hasLivingNode;
@@ -127,6 +129,11 @@ final class HeldClient implements BulkClient {
         String[] words = item.split(" ");
         String error = words.length == 1 ? "" : ",\"error\":{\"type\":\"" + words[1] + "\",\"reason\":\"some reason\"}";
         return Wire.itemOf(operation, "\"status\":" + words[0] + error);
+    }
+
+    @Override
+    public ShardRouting shardsOf(String index) {
+        return routing;
     }
 
     @Override

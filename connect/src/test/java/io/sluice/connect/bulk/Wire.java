@@ -3,10 +3,12 @@ package io.sluice.connect.bulk;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.shard.ShardRouting;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -16,10 +18,17 @@ public final class Wire implements BulkClient {
     private static final Pattern ID = Pattern.compile("(\"_id\":\"(?:[^\"\\\\]|\\\\.)*\")");
 
     private final Consumer<Exchange> server;
+    private final Supplier<ShardRouting> routings;
     private final AnswerChecks checks = new AnswerChecks(false);
 
     public Wire(Consumer<Exchange> server) {
+        this(server, () -> ShardRouting.UNKNOWN);
+    }
+
+    /** @param routings what it says of shards each time that it is asked */
+    public Wire(Consumer<Exchange> server, Supplier<ShardRouting> routings) {
         this.server = server;
+        this.routings = routings;
     }
 
     @Override
@@ -35,6 +44,11 @@ public final class Wire implements BulkClient {
             throw new AssertionError("a body of " + body.size() + " bytes is said to have " + bulk.bodyBytes());
         }
         server.accept(new Exchange(bulk, listener, body.toString(UTF_8)));
+    }
+
+    @Override
+    public ShardRouting shardsOf(String index) {
+        return routings.get();
     }
 
     @Override

@@ -175,4 +175,49 @@ class NodesTest {
         passMs(100);
         assertNotNull(nodes.nextProbe());
     }
+
+    private Node identified(String name, String... ids) {
+        Node node = next(name).node();
+        for (String id : ids) {
+            nodes.identified(node, id);
+        }
+        return node;
+    }
+
+    private Set<String> nextThreeFor(String id) {
+        Set<String> names = new TreeSet<>();
+        for (int i = 0; i < 3; i++) {
+            names.add(nodes.next(id).node().toString());
+        }
+        return names;
+    }
+
+    /** A request goes to the node that said twice who it is. */
+    @Test
+    void aKnownNodeGetsWhatIsForIt() {
+        identified("b", "id-b", "id-b");
+        assertEquals(Set.of("b"), nextThreeFor("id-b"));
+    }
+
+    /** What nobody said twice is not believed: before a load balancer it is now the one node, now another. */
+    @Test
+    void aLoadBalancerIsNoNode() {
+        identified("b", "id-a", "id-b", "id-c");
+        assertEquals(3, nextThreeFor("id-c").size());
+    }
+
+    /** What cannot tell who it is, is nobody. */
+    @Test
+    void aNodeThatKeepsItsIdToItselfIsNobody() {
+        identified("b", "", "");
+        assertEquals(3, nextThreeFor("").size());
+    }
+
+    /** While a known node is out, the others have their turns. */
+    @Test
+    void aNodeThatIsOutGetsNothing() {
+        identified("b", "id-b", "id-b");
+        fail("b");
+        assertEquals(Set.of("a", "c"), nextThreeFor("id-b"));
+    }
 }

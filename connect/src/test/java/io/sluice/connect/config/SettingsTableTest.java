@@ -129,6 +129,7 @@ class SettingsTableTest {
                 List.of(
                         "behavior.on.malformed.documents [ignore, warn, report, fail]",
                         "behavior.on.null.values [ignore, delete, fail]",
+                        "bulk.by.shard [auto, never]",
                         "data.stream.type [none, logs, metrics]",
                         "decimal.format [numeric, string]",
                         "elastic.security.protocol [PLAINTEXT, SSL]",

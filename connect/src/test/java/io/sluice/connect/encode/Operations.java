@@ -7,6 +7,6 @@ public final class Operations {
     private Operations() {}
 
     public static Operation of(Operation.Kind kind, long version) {
-        return new Operation(kind, "b", NOTHING, NOTHING, null, version, null);
+        return new Operation(kind, "b", NOTHING, NOTHING, NOTHING, null, version, null);
     }
 }

@@ -232,7 +232,7 @@ class SinkMetricsTest {
         Set<String> names = new TreeSet<>(metrics.snapshot().keySet());
         assertEquals(
                 "[BulkAnswersMismatched, BulkBytesHistogram, BulkBytesTotal, BulkDocumentsHistogram, BulkDocumentsTotal, BulkRequests,"
-                        + " BulkRequestsByStatus, BulkRequestsFailed, BulkRequestsInFlight, BulkRetries,"
+                        + " BulkRequestsByShard, BulkRequestsByStatus, BulkRequestsFailed, BulkRequestsInFlight, BulkRetries,"
                         + " BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
                         + " ItemRetries, ItemsRejected,"
                         + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, ParkedTargets, RecordAgeHistogram,"

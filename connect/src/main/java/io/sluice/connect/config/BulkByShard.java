@@ -1,0 +1,7 @@
+package io.sluice.connect.config;
+
+/** Whether requests are formed by shard. */
+public enum BulkByShard {
+    AUTO,
+    NEVER
+}

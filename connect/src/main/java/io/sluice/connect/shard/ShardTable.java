@@ -1,0 +1,95 @@
+package io.sluice.connect.shard;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * The shards of one index and the nodes that hold their primaries.
+ *
+ * @param primaries ids of these nodes by the shard's number, empty for a primary that is nowhere
+ */
+record ShardTable(ShardRouting routing, List<String> primaries) {
+    /** What a table is read from: an answer to {@code _cluster/state/metadata,routing_table}. */
+    static final String WANTED = "metadata.indices.*.routing_num_shards,"
+            + "metadata.indices.*.settings.index.number_of_shards,"
+            + "metadata.indices.*.settings.index.routing_partition_size,"
+            + "metadata.indices.*.settings.index.routing_path,"
+            + "metadata.indices.*.settings.index.mode,"
+            + "metadata.indices.*.settings.index.logsdb.route_on_sort_fields,"
+            + "routing_table.indices.*.shards.*.primary,"
+            + "routing_table.indices.*.shards.*.node";
+
+    static final ShardTable UNKNOWN = new ShardTable(ShardRouting.UNKNOWN, List.of());
+
+    private static final Pattern OF_INDEX = Pattern.compile("/metadata/indices/([^/]+)/(.+)");
+    private static final Pattern PRIMARY =
+            Pattern.compile("/routing_table/indices/([^/]+)/shards/(\\d{1,6})/(\\d{1,6})/primary");
+
+    /** Reads the tables of all indices in an answer, by their names as they stand in JSON pointers. */
+    static Map<String, ShardTable> read(Map<String, String> scalars) {
+        Map<String, Map<String, String>> byIndex = new LinkedHashMap<>();
+        scalars.forEach((at, value) -> {
+            Matcher ofIndex = OF_INDEX.matcher(at);
+            if (ofIndex.matches()) {
+                byIndex.computeIfAbsent(ofIndex.group(1), index -> new LinkedHashMap<>())
+                        .put(ofIndex.group(2), value);
+            }
+        });
+        Map<String, ShardTable> tables = new LinkedHashMap<>();
+        byIndex.forEach((index, metadata) -> tables.put(index, of(routing(metadata), primaries(index, scalars))));
+        return tables;
+    }
+
+    private static ShardTable of(ShardRouting routing, Map<Integer, String> nodes) {
+        return new ShardTable(
+                routing,
+                IntStream.range(0, routing.shards())
+                        .mapToObj(shard -> nodes.getOrDefault(shard, ""))
+                        .collect(Collectors.toList()));
+    }
+
+    /** Time series, and logs by their sort fields, are placed by what stands in the documents. */
+    private static ShardRouting routing(Map<String, String> metadata) {
+        boolean isByContents = metadata.keySet().stream().anyMatch(key -> key.startsWith("settings/index/routing_path"))
+                || "time_series".equals(metadata.get("settings/index/mode"))
+                || "true".equals(metadata.get("settings/index/logsdb/route_on_sort_fields"));
+        ShardRouting routing = new ShardRouting(
+                number(metadata, "settings/index/number_of_shards", 0),
+                number(metadata, "routing_num_shards", 0),
+                number(metadata, "settings/index/routing_partition_size", 1));
+        return isByContents || !routing.isPossible() ? ShardRouting.UNKNOWN : routing;
+    }
+
+    private static int number(Map<String, String> metadata, String key, int missing) {
+        String text = metadata.getOrDefault(key, "");
+        return text.matches("\\d{1,9}") ? Integer.parseInt(text) : missing;
+    }
+
+    private static Map<Integer, String> primaries(String index, Map<String, String> scalars) {
+        Map<Integer, String> nodes = new LinkedHashMap<>();
+        scalars.forEach((at, value) -> {
+            Matcher primary = PRIMARY.matcher(at);
+            if (primary.matches() && primary.group(1).equals(index) && "true".equals(value)) {
+                String node = scalars.get(at.substring(0, at.lastIndexOf('/')) + "/node");
+                nodes.put(Integer.parseInt(primary.group(2)), node == null ? "" : node);
+            }
+        });
+        return nodes;
+    }
+
+    /** How many nodes hold primaries. */
+    long nodes() {
+        return primaries.stream().filter(node -> !node.isEmpty()).distinct().count();
+    }
+
+    /** The node that is to get a request for one shard, empty where it is not known. */
+    String nodeOf(int shard) {
+        int only = primaries.size() == 1 ? 0 : shard;
+        return only >= 0 && only < primaries.size() ? primaries.get(only) : "";
+    }
+}

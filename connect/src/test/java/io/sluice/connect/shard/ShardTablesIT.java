@@ -1,0 +1,230 @@
+package io.sluice.connect.shard;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.sluice.connect.cluster.Answer;
+import io.sluice.connect.cluster.ClusterClient;
+import io.sluice.connect.cluster.ClusterRequest;
+import io.sluice.connect.config.SinkConfig;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two nodes over real sockets that say what a test tells them to, and what is made of it; time is the test's. */
+class ShardTablesIT {
+    private static final String BOOKS = state("books", 2, "a", "b");
+
+    private final AtomicLong nanos = new AtomicLong();
+    private final List<String> asked = Collections.synchronizedList(new ArrayList<>());
+    /** What each path begins with, and what is answered; anything else is not found. */
+    private final Map<String, String> answers = Collections.synchronizedMap(new HashMap<>());
+
+    private final List<HttpServer> nodes = new ArrayList<>();
+    private volatile int refusal;
+    private ClusterClient client;
+    private ShardTables tables;
+
+    @BeforeEach
+    void start() throws IOException {
+        for (String name : List.of("a", "b")) {
+            HttpServer node = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+            node.createContext("/", exchange -> answer(name, exchange));
+            node.start();
+            nodes.add(node);
+        }
+        answers.put("/_cluster/state/metadata,routing_table/books?", BOOKS);
+        client = new ClusterClient(new SinkConfig(Map.of(
+                "connection.url",
+                nodes.stream()
+                        .map(node -> "http://127.0.0.1:" + node.getAddress().getPort())
+                        .collect(Collectors.joining(",")))));
+        tables = new ShardTables(client, nanos::get);
+    }
+
+    @AfterEach
+    void stop() {
+        client.close();
+        nodes.forEach(node -> node.stop(0));
+    }
+
+    private static String state(String index, int shards, String... primaries) {
+        StringBuilder copies = new StringBuilder();
+        for (int shard = 0; shard < primaries.length; shard++) {
+            copies.append(shard == 0 ? "" : ",")
+                    .append("'" + shard + "':[{'primary':true,'node':'id-" + primaries[shard] + "'}]");
+        }
+        return ("{'metadata':{'indices':{'" + index + "':{'routing_num_shards':" + 4 * shards
+                        + ",'settings':{'index':{'number_of_shards':'" + shards + "'}}}}},"
+                        + "'routing_table':{'indices':{'" + index + "':{'shards':{" + copies + "}}}}}")
+                .replace('\'', '"');
+    }
+
+    private void answer(String name, HttpExchange exchange) throws IOException {
+        String path = exchange.getRequestURI().toString();
+        asked.add(name + " " + path);
+        String found = path.startsWith("/_nodes/_local")
+                ? "{\"nodes\":{\"id-" + name + "\":{\"name\":\"n\"}}}"
+                : answers.entrySet().stream()
+                        .filter(answer -> path.startsWith(answer.getKey()))
+                        .map(Map.Entry::getValue)
+                        .findFirst()
+                        .orElse(null);
+        int status = refusal != 0 ? refusal : found == null ? 404 : 200;
+        byte[] body = (status == 200 ? found : "{}").getBytes(UTF_8);
+        exchange.sendResponseHeaders(status, body.length);
+        exchange.getResponseBody().write(body);
+        exchange.close();
+    }
+
+    private static void await(BooleanSupplier condition) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.getAsBoolean() && System.nanoTime() - deadline < 0) {
+            Thread.sleep(2);
+        }
+        assertTrue(condition.getAsBoolean());
+    }
+
+    private boolean isKnown(String target) {
+        return !tables.routingOf(target).equals(ShardRouting.UNKNOWN);
+    }
+
+    private long askedFor(String path) {
+        return List.copyOf(asked).stream()
+                .filter(question -> question.contains(path))
+                .count();
+    }
+
+    /** Who gets a request that is for a shard's node. */
+    private String receiver(String target, int shard) throws Exception {
+        CompletableFuture<Answer> coming = new CompletableFuture<>();
+        asked.clear();
+        client.send(new ClusterRequest("GET", "/where"), tables.nodeOf(target, shard), new ClusterClient.Listener() {
+            @Override
+            public Runnable read(Answer answer) {
+                return () -> coming.complete(answer);
+            }
+
+            @Override
+            public void unanswered(String node, Exception cause) {
+                coming.completeExceptionally(cause);
+            }
+        });
+        coming.get(20, TimeUnit.SECONDS);
+        return asked.stream()
+                .filter(question -> question.endsWith("/where"))
+                .findFirst()
+                .orElseThrow()
+                .substring(0, 1);
+    }
+
+    /** What is for a shard goes to the node that holds its primary, each time. */
+    @Test
+    void aShardsRequestsGoToItsNode() throws Exception {
+        tables.refresh("books");
+        await(() -> isKnown("books") && askedFor("/_nodes/_local") == 4);
+        assertEquals(new ShardRouting(2, 8, 1), tables.routingOf("books"));
+        for (int i = 0; i < 3; i++) {
+            assertEquals("a", receiver("books", 0));
+            assertEquals("b", receiver("books", 1));
+        }
+    }
+
+    /** A shard that has moved is found out with the next question, ten seconds later; until then nothing is asked. */
+    @Test
+    void aShardThatMovesIsFoundOut() throws Exception {
+        tables.refresh("books");
+        await(() -> isKnown("books"));
+        answers.put("/_cluster/state/metadata,routing_table/books?", state("books", 2, "b", "a"));
+        nanos.addAndGet(TimeUnit.SECONDS.toNanos(9));
+        tables.refresh("books");
+        assertEquals("id-a", tables.nodeOf("books", 0));
+        assertEquals(1, askedFor("/_cluster/state"));
+        nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        tables.refresh("books");
+        await(() -> tables.nodeOf("books", 0).equals("id-b"));
+    }
+
+    /** An index that its first request creates is asked for again a second later. */
+    @Test
+    void anIndexThatComesIsFoundOut() throws Exception {
+        tables.refresh("new");
+        await(() -> askedFor("/_cluster/state") == 1);
+        answers.put("/_cluster/state/metadata,routing_table/new?", state("new", 2, "a", "b"));
+        await(() -> {
+            nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+            tables.refresh("new");
+            return isKnown("new");
+        });
+    }
+
+    /** Of an alias of several indices the one counts that it writes to. */
+    @Test
+    void anAliasIsTheIndexThatItWritesTo() throws Exception {
+        String both = state("books-1", 2, "a", "b").replace("'", "\"");
+        String second = state("books-2", 3, "a", "b", "a");
+        answers.put(
+                "/_cluster/state/metadata,routing_table/alias?",
+                "{\"metadata\":{\"indices\":{" + of(both, "books-1", "metadata") + ","
+                        + of(second, "books-2", "metadata")
+                        + "}},\"routing_table\":{\"indices\":{" + of(both, "books-1", "routing_table") + ","
+                        + of(second, "books-2", "routing_table") + "}}}");
+        answers.put(
+                "/_alias/alias?",
+                "{\"books-1\":{\"aliases\":{\"alias\":{\"is_write_index\":false}}},"
+                        + "\"books-2\":{\"aliases\":{\"alias\":{\"is_write_index\":true}}}}");
+        tables.refresh("alias");
+        await(() -> isKnown("alias"));
+        assertEquals(3, tables.routingOf("alias").shards());
+    }
+
+    /** An index's own part of a section. */
+    private static String of(String state, String index, String section) {
+        String begin = "\"" + section + "\":{\"indices\":{";
+        int from = state.indexOf(begin) + begin.length();
+        int to = section.equals("metadata") ? state.indexOf("}},\"routing_table\"") : state.length() - 3;
+        return state.substring(from, to);
+    }
+
+    /** Primaries that are all on one node need no requests of their own; the node is known all the same. */
+    @Test
+    void oneNodeNeedsNoRequestsByShard() throws Exception {
+        answers.put("/_cluster/state/metadata,routing_table/books?", state("books", 2, "b", "b"));
+        tables.refresh("books");
+        await(() -> tables.nodeOf("books", 0).equals("id-b"));
+        assertEquals(ShardRouting.UNKNOWN, tables.routingOf("books"));
+    }
+
+    /** Whoever may not ask for shards asks again after five minutes. */
+    @Test
+    void aRefusalHoldsForFiveMinutes() throws Exception {
+        refusal = 403;
+        tables.refresh("books");
+        await(() -> askedFor("/_cluster/state") == 1);
+        Thread.sleep(50);
+        nanos.addAndGet(TimeUnit.SECONDS.toNanos(299));
+        tables.refresh("books");
+        Thread.sleep(50);
+        assertEquals(1, askedFor("/_cluster/state"));
+        refusal = 0;
+        nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        tables.refresh("books");
+        await(() -> isKnown("books"));
+    }
+}
