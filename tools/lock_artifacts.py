@@ -99,7 +99,7 @@ def write_lock(lock: ArtifactLock) -> None:
     releases = [release.set_name for engine in ENGINES for release in lock.releases(engine)]
     names = [*(name for name in lock.sets if name not in releases), *releases]
     ordered = ArtifactLock(sets={name: lock.sets[name] for name in names})
-    LOCK_FILE.write_text(ordered.model_dump_json(indent=1) + "\n", "utf-8")
+    LOCK_FILE.write_text(ordered.model_dump_json(indent=1, exclude_defaults=True) + "\n", "utf-8")
 
 
 def main() -> None:

@@ -382,6 +382,7 @@ def _machine(environment: Environment) -> Inputs:
         "memory": f"{environment.memory_bytes / 1e9:.1f} GB",
         "kernel": environment.kernel,
         "target": environment.target,
+        **({"distribution": environment.local_distribution} if environment.local_distribution else {}),
         **{f"version.{kind}": versions for kind, versions in _by_kind(servers)},
         **{f"java.{kind}": versions for kind, versions in _by_kind(javas)},
         "python": environment.python_version,

@@ -71,6 +71,15 @@ TargetFileOption = Annotated[
         rich_help_panel=SERVERS,
     ),
 ]
+DistributionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--distribution",
+        metavar="FOLDER|official",
+        help="Elastic's or OpenSearch's own archive, unpacked in a folder, or fetched.",
+        rich_help_panel=SERVERS,
+    ),
+]
 DatasetOption = Annotated[str | None, typer.Option("--dataset", help=DATASET_HELP, rich_help_panel=DOCUMENTS)]
 FileOption = Annotated[
     str | None, typer.Option("--path", help="NDJSON file of the dataset `file`.", rich_help_panel=DOCUMENTS)

@@ -16,6 +16,7 @@ from lab.cli.options import (
     RUNS,
     SERVERS,
     DatasetOption,
+    DistributionOption,
     DocumentsOption,
     FileKeyOption,
     FileOption,
@@ -57,6 +58,7 @@ def run(
         str | None,
         typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.", rich_help_panel=SERVERS),
     ] = None,
+    distribution: DistributionOption = None,
     dataset: DatasetOption = None,
     path: FileOption = None,
     key: FileKeyOption = None,
@@ -125,6 +127,7 @@ def run(
         *shorthand(
             elasticsearch=elasticsearch,
             opensearch=opensearch,
+            distribution=distribution,
             dataset=dataset,
             path=path,
             key=key,
@@ -217,6 +220,7 @@ def drivers_of(drivers: Drivers | None, profile: Profile, target: TargetName) ->
 
 def shorthand(
     *,
+    distribution: str | None = None,
     dataset: str | None,
     path: str | None,
     key: str | None,
@@ -231,6 +235,7 @@ def shorthand(
     """
     given: tuple[tuple[str, str, object], ...] = (
         *((f"--{engine.name}", engine.dotted_key, versions.get(engine.name)) for engine in ENGINES),
+        ("--distribution", "elasticsearch.distribution", distribution),
         ("--dataset", "dataset.name", dataset),
         ("--path", "dataset.path", path),
         ("--key", "dataset.key", key),

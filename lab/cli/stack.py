@@ -3,6 +3,7 @@
 import shlex
 import signal
 import subprocess
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -10,13 +11,14 @@ from rich.markup import escape
 
 from lab.analysis.text import figure, quantity
 from lab.cli import complete
-from lab.cli.options import RUNS, JsonOption
+from lab.cli.options import RUNS, DistributionOption, JsonOption
 from lab.cli.page import PageOption, is_wanted
 from lab.console import console, print_answer, print_json, table_of
 from lab.display import StackDisplay
 from lab.engines import DEFAULT, ENGINES, Release
 from lab.errors import ProfileError, StackError
 from lab.page.serve import KeptPage
+from lab.stack.distribution import folder_named, release_in
 from lab.stack.local import LocalStack
 from lab.stack.plugin import given_plugin_folders
 from lab.stack.ports import HIGHEST
@@ -49,6 +51,7 @@ def up(
     opensearch: Annotated[
         str | None, typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.")
     ] = None,
+    distribution: DistributionOption = None,
     data_nodes: Annotated[int, typer.Option(min=1, max=MAX_NODES, help="Elasticsearch nodes.")] = 1,
     heap_mb: Annotated[int, typer.Option(min=128, help="Java heap of each Elasticsearch node, MiB.")] = 1024,
     elasticsearch_port: Annotated[
@@ -70,8 +73,10 @@ def up(
     """Start the servers and leave them running. Servers that fit already keep running."""
     stated = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
     requested = {name: port or (DEFAULT_PORTS[name] if ports == "default" else None) for name, port in stated.items()}
+    home = folder_named(distribution)
     shape = StackShape(
-        release=release_given(elasticsearch=elasticsearch, opensearch=opensearch),
+        release=release_given(home, elasticsearch=elasticsearch, opensearch=opensearch),
+        distribution=str(home) if home else distribution,
         data_nodes=data_nodes,
         elasticsearch_heap_mb=heap_mb,
         plugin_folders=given_plugin_folders(),
@@ -92,17 +97,25 @@ def up(
     console.print('addresses for a shell: eval "$(./sluice env)"; stop them with: ./sluice down')
 
 
-def release_given(**versions: str | None) -> Release:
-    """The release that the options of engines name; the default if none does.
+def release_given(home: Path | None, **versions: str | None) -> Release:
+    """The release that an unpacked archive holds, or the options of engines name; the default if none does.
+
+    Args:
+        home: The folder of the archive.
 
     Raises:
-        ProfileError: Two of them do.
+        ProfileError: Two options do, or the archive holds another one.
     """
     given = [Release(engine, version) for engine in ENGINES if (version := versions[engine.name])]
     for other in given[1:]:
         first = given[0].engine.name
         raise ProfileError(f"--{other.engine.name}: --{first} is given already, expected one of the two")
-    return given[0] if given else DEFAULT
+    if home is None:
+        return given[0] if given else DEFAULT
+    found = release_in(home)
+    if given and given[0] != found:
+        raise ProfileError(f"--{given[0].engine.name}: got {given[0]}, expected {found}, which {home} holds")
+    return found
 
 
 def env() -> None:

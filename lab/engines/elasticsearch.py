@@ -9,6 +9,16 @@ from lab.engines.java import NEWEST_KNOWN, JavaRange
 _LAST_WITHOUT_LEGACY_CODECS: Version = (7, 17, 99)
 """7.17.7 refuses them; 8.19.21 and 9.5.3 take `legacy_default` and `legacy_best_compression`."""
 
+_SWITCHED_OFF: Final = {
+    # As it is stated, the first start configures no TLS: `AutoConfigureNode.checkExistingConfiguration`.
+    "modules/x-pack-security": ("xpack.security.enabled", False),
+    # Native processes, and indices of its own: `XPackSettings.MACHINE_LEARNING_ENABLED`.
+    "modules/x-pack-ml": ("xpack.ml.enabled", False),
+    # Asks Elastic's servers for databases: `GeoIpDownloaderTaskExecutor.ENABLED_SETTING`, from 7.13 on.
+    "modules/ingest-geoip": ("ingest.geoip.downloader.enabled", False),
+}
+"""The loopback interface needs no passwords, and a server in a lab calls nobody."""
+
 
 @dataclass(frozen=True, eq=False)
 class Elasticsearch(Engine):
@@ -57,6 +67,12 @@ ELASTICSEARCH: Final = Elasticsearch(
         rescored=(8, 18),
         licensed="bbq_disk",
     ),
+    vendor="https://artifacts.elastic.co/downloads/elasticsearch",
+    archives={
+        "Linux-x86_64": "elasticsearch-{version}-linux-x86_64.tar.gz",
+        "Linux-aarch64": "elasticsearch-{version}-linux-aarch64.tar.gz",
+    },
+    switched_off=_SWITCHED_OFF,
     has_images=True,
     has_rally=True,
 )

@@ -71,6 +71,9 @@ class Engine(ABC):
         launcher_variable: The variable with the options of its launcher's JVM; `None` if it starts without a launcher.
         master_role: Its name for a node that may be elected.
         dense_vectors: What its versions know of `dense_vector`; `None` if it has no such field.
+        vendor: Address below which its makers publish their archives.
+        archives: Machine, as `this_machine` names it → path of its archive there, with `{version}`.
+        switched_off: Folder of a distribution → setting, and its value, that nodes get where that folder is there.
         has_images: Whether our containers can run it.
         has_rally: Whether Rally races on it.
         recorded: Its name in records, which name the default engine nowhere.
@@ -86,6 +89,9 @@ class Engine(ABC):
     launcher_variable: str | None = None
     master_role: str
     dense_vectors: DenseVectors | None = None
+    vendor: str
+    archives: Mapping[str, str]
+    switched_off: Mapping[str, tuple[str, bool]]
     has_images: bool = False
     has_rally: bool = False
     recorded: str | None = None

@@ -41,5 +41,12 @@ OPENSEARCH: Final = OpenSearch(
     distribution="opensearch",
     variables="OPENSEARCH",
     master_role="cluster_manager",
+    vendor="https://artifacts.opensearch.org/releases/bundle/opensearch",
+    archives={
+        "Linux-x86_64": "{version}/opensearch-{version}-linux-x64.tar.gz",
+        "Linux-aarch64": "{version}/opensearch-{version}-linux-arm64.tar.gz",
+    },
+    # Without certificates the plugin refuses to start (`ConfigConstants.SECURITY_DISABLED` of its repository).
+    switched_off={"plugins/opensearch-security": ("plugins.security.disabled", True)},
     recorded="OpenSearch",
 )

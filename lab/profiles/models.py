@@ -132,6 +132,12 @@ class Elasticsearch(Section):
         None,
         description="Feature release of the Java for Elasticsearch, such as 21; by default one that fits",
     )
+    distribution: str | None = Field(
+        None,
+        min_length=1,
+        description="Folder of an unpacked archive of Elastic's or OpenSearch's, or `official`, which fetches it; by "
+        "default the small distribution on Maven Central",
+    )
     data_nodes: int = Field(1, ge=1, le=6, description="Data nodes; the first one is also the master")
     heap_mb: int = Field(1024, ge=128, description="Java heap of each node in MiB")
     memory_limit_mb: PositiveInt | None = Field(
@@ -437,6 +443,8 @@ class Profile(Section):
         if not self.disabled_fields:
             # What asks for nothing leaves records, and fingerprints, as they were before there was such a key.
             values.pop("disabled_fields", None)
+        if self.elasticsearch.distribution is None:
+            values.get("elasticsearch", {}).pop("distribution", None)
         for *sections, name in (engine.key for engine in ENGINES if engine is not self.release.engine):
             within = values
             for section in sections:

@@ -26,7 +26,7 @@ FOLDER = Path("experiments") / "spaces"
 
 SECTIONS = ("mapping", "topic", "producer", "sink", "elasticsearch", "index")
 """What a knob may be of: documents, load and engine are what candidates are compared with."""
-ENGINE = frozenset({"elasticsearch.version", "elasticsearch.java"})
+ENGINE = frozenset({"elasticsearch.version", "elasticsearch.java", "elasticsearch.distribution"})
 
 THE_VALUE = "${value}"
 """In `requires`, the candidate's own value."""

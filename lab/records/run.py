@@ -12,6 +12,7 @@ from lab.records.drivers import Driver
 from lab.records.queries import DocumentRamp, QueryLoadResult, QuestionAnswers
 from lab.records.verification import Documents, SinkLedger, Verification
 
+SMALL_DISTRIBUTION = "integ-test-zip"
 PhaseName = Literal["prepare", "fill", "load", "settle", "maintain", "verify", "query", "collect"]
 
 
@@ -63,6 +64,8 @@ class Environment(Record):
         paging: Of this machine; `None` for servers elsewhere, and in records before 0.2.0.
         vector_options: Field of vectors → its index options in effect, those that Elasticsearch chose, too; `None` in
             records before 0.2.0.
+        distribution: What local nodes are in place of the small distribution on Maven Central: `official`, or the
+            folder of an unpacked archive; `None` for the small one, and for servers elsewhere.
         extensions: Installed packages that add datasets, pipelines, questions or metrics → version; `None` without any.
     """
 
@@ -82,7 +85,13 @@ class Environment(Record):
     cluster_settings: dict[str, object] | None = None
     paging: Paging | None = None
     vector_options: dict[str, dict[str, object]] | None = None
+    distribution: str | None = None
     extensions: dict[str, str] | None = None
+
+    @property
+    def local_distribution(self) -> str | None:
+        """The distribution of local nodes; `None` for servers elsewhere."""
+        return (self.distribution or SMALL_DISTRIBUTION) if self.target == "local" else None
 
     @property
     def product(self) -> str:

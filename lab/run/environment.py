@@ -58,6 +58,7 @@ def describe_environment(
     cluster_settings: Mapping[str, object],
     connector: Mapping[str, str],
     vector_options: Mapping[str, dict[str, object]],
+    distribution: str | None,
 ) -> Environment:
     """Everything that another run must share with this one for the two to be compared."""
     return Environment(
@@ -76,6 +77,7 @@ def describe_environment(
         cluster_settings=without_secrets(cluster_settings),
         connector=without_secrets(connector),
         vector_options=dict(vector_options),
+        distribution=distribution,
         extensions=packages() or None,
         paging=None if target == "remote" else paging_of(state_dir() if target == "local" else None),
     )

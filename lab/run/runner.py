@@ -174,6 +174,7 @@ class _RunUnderWay:
             cluster_settings=self.cluster.cluster_settings(),
             connector=self.load.connector_config,
             vector_options=self.cluster.vector_options(index),
+            distribution=run.profile.elasticsearch.distribution,
         )
         unchanged_since_s = self.load.unchanged_since_s or self.settled_s
         self.store_size_bytes = self.cluster.store_size_bytes(index, unchanged_since_s)

@@ -1,7 +1,8 @@
 """The server artifacts: pinned by SHA-256 in `artifacts.lock.json`, fetched once, verified, unpacked.
 
 An artifact is addressed by its path in a Maven repository. The repository is Maven Central unless
-`SLUICE_MAVEN_REPOSITORY` names a mirror of it; the pins make the two equally trustworthy.
+`SLUICE_MAVEN_REPOSITORY` names a mirror of it; the pins make the two equally trustworthy. An archive that a vendor
+publishes beside its checksum is fetched, verified and unpacked in the same way.
 """
 
 import contextlib
@@ -20,13 +21,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event, Lock
-from typing import Annotated
+from typing import Annotated, Self
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lab.engines import Engine, Release
 from lab.errors import StackError
+from lab.files import write_whole
 
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
 LOCK_FILE = Path(__file__).with_name("artifacts.lock.json")
@@ -40,22 +42,43 @@ MOST_GROWTH = 10
 SMALL_BYTES = 16 << 20
 """What any archive may unpack to, however small it is."""
 
+LONGEST_CHECKSUM = 1_000
+"""Bytes of a checksum's file that are read: 128 digits, and the file's name."""
+
 Progress = Callable[[int, int], None]
 """Called with (bytes present, bytes needed), over all artifacts of one fetch."""
 
 
 class Artifact(BaseModel):
-    """One file of a Maven repository and what its content must be.
+    """One file of a Maven repository, or of a vendor, and what its content must be.
 
     Attributes:
         path: Path below the repository's root.
+        sha512: As a vendor publishes it, in place of `sha256`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = ""
+    sha512: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")] = ""
     size_bytes: Annotated[int, Field(gt=0)]
+
+    @model_validator(mode="after")
+    def _has_one_digest(self) -> Self:
+        if bool(self.sha256) == bool(self.sha512):
+            raise ValueError(f"{self.path}: got no or two digests, expected `sha256` or `sha512`")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digits of its content's hash."""
+        return self.sha256 or self.sha512
+
+    @property
+    def algorithm(self) -> str:
+        """That hash, as `hashlib` names it."""
+        return "sha256" if self.sha256 else "sha512"
 
     @property
     def file_name(self) -> str:
@@ -118,19 +141,26 @@ class ArtifactCache:
     """The folder that holds fetched artifacts by hash, and what was unpacked from them.
 
     Args:
+        remedy: What else than trying again helps, where the repository is no mirror of Maven Central.
         clock: Seconds that never go back, by which a server is found too slow.
     """
 
     def __init__(
-        self, folder: Path, *, repository: str | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        folder: Path,
+        *,
+        repository: str | None = None,
+        remedy: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._repository = (repository or os.environ.get("SLUICE_MAVEN_REPOSITORY") or MAVEN_CENTRAL).rstrip("/")
+        self._remedy = remedy
         self._clock = clock
 
     def file(self, artifact: Artifact) -> Path:
         """Where the artifact lies once it is fetched."""
-        return self._folder / "artifacts" / artifact.sha256[:16] / artifact.file_name
+        return self._folder / "artifacts" / artifact.digest[:16] / artifact.file_name
 
     def missing(self, artifacts: Sequence[Artifact]) -> tuple[Artifact, ...]:
         """Those of `artifacts` that would have to be fetched, each once: two sets may share one."""
@@ -154,25 +184,50 @@ class ArtifactCache:
             self._fetch_missing(missing, progress)
         return tuple(self.file(artifact) for artifact in artifacts)
 
+    def published(self, path: str) -> Artifact:
+        """A file by the checksum that its vendor publishes beside it, which is asked for until the file is here.
+
+        Raises:
+            StackError: The vendor cannot be reached, or has no such file.
+        """
+        known = self._folder / "artifacts" / "published" / f"{path.rpartition('/')[2]}.json"
+        if known.is_file():
+            artifact = Artifact.model_validate_json(known.read_bytes())
+            if self.file(artifact).is_file():
+                return artifact
+        address = f"{self._repository}/{path}"
+        try:
+            with self._client() as client, client.stream("GET", f"{address}.sha512") as answer:
+                checksum = next(answer.raise_for_status().iter_bytes(LONGEST_CHECKSUM), b"").split()
+                archive = client.head(address, headers={"Accept-Encoding": "identity"}).raise_for_status()
+        except httpx.HTTPError as error:
+            raise self._unreachable(path, error) from error
+        sha512 = checksum[0].decode("ascii", "replace") if checksum else ""
+        size_bytes = int(archive.headers.get("Content-Length", "0"))
+        try:
+            artifact = Artifact(path=path, sha512=sha512, size_bytes=size_bytes)
+        except ValueError as error:
+            got = f"{sha512!r} for {size_bytes:,} bytes"
+            raise StackError(f"{self._address(path)}.sha512: got {got}, expected the SHA-512 of a file") from error
+        self._check_space(size_bytes)
+        known.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(known, artifact.model_dump_json(exclude_defaults=True))
+        return artifact
+
     def _fetch_missing(self, missing: Sequence[Artifact], progress: Progress) -> None:
         needed = sum(artifact.size_bytes for artifact in missing)
-        present = dict.fromkeys((artifact.sha256 for artifact in missing), 0)
+        present = dict.fromkeys((artifact.digest for artifact in missing), 0)
         cancelled = Event()
         counting = Lock()
 
         def report(artifact: Artifact, size_bytes: int) -> None:
             with counting:
-                present[artifact.sha256] = size_bytes
+                present[artifact.digest] = size_bytes
                 progress(sum(present.values()), needed)
 
         self._check_space(needed)
         with (
-            httpx.Client(
-                verify=ssl.create_default_context(),
-                timeout=60,
-                follow_redirects=True,
-                event_hooks={"request": [self._refuse_plain_text]},
-            ) as client,
+            self._client() as client,
             ThreadPoolExecutor(PARALLEL_FETCHES, thread_name_prefix="fetch") as pool,
         ):
             # The largest first: otherwise it would be fetched alone, at the end.
@@ -186,13 +241,28 @@ class ArtifactCache:
                 pool.shutdown(cancel_futures=True)
                 raise
 
+    def _client(self) -> httpx.Client:
+        return httpx.Client(
+            verify=ssl.create_default_context(),
+            timeout=60,
+            follow_redirects=True,
+            event_hooks={"request": [self._refuse_plain_text]},
+        )
+
     def _refuse_plain_text(self, request: httpx.Request) -> None:
         if request.url.scheme != "https" and self._repository.startswith("https:"):
             raise httpx.UnsupportedProtocol(f"redirected to {request.url.scheme}:, expected https:")
 
-    def _address(self, artifact: Artifact) -> str:
+    def _address(self, path: str) -> str:
         """The address of an artifact as messages show it: a mirror's may hold a password."""
-        return f"{re.sub('//[^/@]*@', '//', self._repository)}/{artifact.path}"
+        return f"{re.sub('//[^/@]*@', '//', self._repository)}/{path}"
+
+    def _unreachable(self, path: str, error: httpx.HTTPError) -> StackError:
+        remedy = self._remedy or "set SLUICE_MAVEN_REPOSITORY to a mirror of Maven Central"
+        return StackError(
+            f"{self._address(path)}: cannot be fetched ({describe(error)}); check the network, or {remedy}; what was "
+            "fetched so far is kept"
+        )
 
     def _check_space(self, needed_bytes: int) -> None:
         try:
@@ -222,10 +292,7 @@ class ArtifactCache:
             try:
                 self._download(client, artifact, partial, report, cancelled)
             except httpx.HTTPError as error:
-                raise StackError(
-                    f"{self._address(artifact)}: cannot be fetched ({describe(error)}); check the network, "
-                    "or set SLUICE_MAVEN_REPOSITORY to a mirror of Maven Central; what was fetched so far is kept"
-                ) from error
+                raise self._unreachable(artifact.path, error) from error
             if cancelled.is_set():
                 return
             self._verify(artifact, partial)
@@ -263,15 +330,17 @@ class ArtifactCache:
 
     def _verify(self, artifact: Artifact, partial: Path) -> None:
         with partial.open("rb") as file:
-            actual = hashlib.file_digest(file, "sha256").hexdigest()
-        if actual != artifact.sha256:
+            actual = hashlib.file_digest(file, artifact.algorithm).hexdigest()
+        if actual != artifact.digest:
             partial.unlink()
-            raise self._refusal(artifact, f"SHA-256 {actual}", artifact.sha256)
+            name = artifact.algorithm.replace("sha", "SHA-")
+            raise self._refusal(artifact, f"{name} {actual}", artifact.digest)
 
     def _refusal(self, artifact: Artifact, got: str, expected: str) -> StackError:
+        remedy = self._remedy or "name another mirror in SLUICE_MAVEN_REPOSITORY"
         return StackError(
-            f"{self._address(artifact)}: got {got}, expected {expected}; "
-            "the file was deleted: try again, or name another mirror in SLUICE_MAVEN_REPOSITORY"
+            f"{self._address(artifact.path)}: got {got}, expected {expected}; the file was deleted: try again, or "
+            f"{remedy}"
         )
 
     def unpacked(self, artifact: Artifact) -> Path:
@@ -280,12 +349,12 @@ class ArtifactCache:
         folder = (
             self._folder
             / "unpacked"
-            / f"{archive.name.removesuffix('.zip').removesuffix('.tar.gz')}-{artifact.sha256[:8]}"
+            / f"{archive.name.removesuffix('.zip').removesuffix('.tar.gz')}-{artifact.digest[:8]}"
         )
         if not folder.is_dir():
             with locked(folder.with_name(folder.name + ".lock")):
                 if not folder.is_dir():
-                    unpack(archive, folder)
+                    unpack(archive, folder, with_links=bool(artifact.sha512))
         return folder
 
 
@@ -298,17 +367,20 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def unpack(archive: Path, folder: Path) -> None:
+def unpack(archive: Path, folder: Path, *, with_links: bool = False) -> None:
     """Unpack a zip or tar.gz whose content is one top folder, so that this folder's content becomes `folder`'s.
 
     `folder` appears only when it is complete.
+
+    Args:
+        with_links: A tar may hold links to what lies in it.
     """
     # Whoever unpacks holds the folder's lock: what lies here was left behind by one that was killed.
     for left in folder.parent.glob(f"{glob.escape(folder.name)}.*[0-9]"):
         shutil.rmtree(left, ignore_errors=True)
     building = folder.with_name(f"{folder.name}.{os.getpid()}")
     try:
-        extract(archive, building)
+        extract(archive, building, with_links=with_links)
         (top,) = building.iterdir()
         top.chmod(0o755)
         top.rename(folder)
@@ -321,13 +393,16 @@ def unpack(archive: Path, folder: Path) -> None:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def extract(archive: Path, folder: Path) -> None:
+def extract(archive: Path, folder: Path, *, with_links: bool = False) -> None:
     """Everything that is in a zip or tar.gz, into a folder.
+
+    Args:
+        with_links: A tar may hold links to what lies in it; `tarfile` refuses those that lead elsewhere.
 
     Raises:
         ValueError: It holds something else than files and folders, one that would lie elsewhere, or too much.
     """
-    allowance = Allowance(MOST_GROWTH * archive.stat().st_size + SMALL_BYTES)
+    allowance = Allowance(MOST_GROWTH * archive.stat().st_size + SMALL_BYTES, with_links=with_links)
     if archive.suffix not in {".zip", ".whl"}:
         with tarfile.open(archive) as content:
             content.extractall(folder, members=map(allowance.tar_member, content), filter="data")
@@ -344,13 +419,15 @@ def extract(archive: Path, folder: Path) -> None:
 class Allowance:
     """What may still be unpacked of an archive; a member that may not is a `ValueError`."""
 
-    def __init__(self, left_bytes: int) -> None:
+    def __init__(self, left_bytes: int, *, with_links: bool) -> None:
         self._left_bytes = left_bytes
+        self._with_links = with_links
         self._left_members = MOST_MEMBERS
 
     def tar_member(self, member: tarfile.TarInfo) -> tarfile.TarInfo:
         """The member."""
-        self._take(member.name, member.size, plain=member.isfile() or member.isdir())
+        plain = member.isfile() or member.isdir() or (self._with_links and member.issym())
+        self._take(member.name, member.size, plain=plain)
         return member
 
     def zip_member(self, member: zipfile.ZipInfo) -> zipfile.ZipInfo:

@@ -101,9 +101,8 @@ def node_settings(
     }
     if number == 1:
         settings[f"cluster.initial_{master}_nodes"] = [node_name(1)]
-    if (home / "modules" / "x-pack-security").is_dir():
-        settings["xpack.security.enabled"] = False
-    return settings
+    present = (setting for place, setting in engine.switched_off.items() if (home / place).is_dir())
+    return settings | dict(present)
 
 
 def node_spec(
@@ -154,7 +153,7 @@ def node_spec(
         log_file=folder / f"{engine.name}.out",
         server_log=folder / "logs" / "sluice.log",
         pid_file=folder / "pid",
-        shape=fingerprint(engine.name, release.version, jdk.home, jvm_options, settings),
+        shape=fingerprint(home, engine.name, release.version, jdk.home, jvm_options, settings),
     )
 
 
@@ -166,7 +165,9 @@ def write_config(
     if not config.is_dir():
         partial = folder / "config.part"
         shutil.rmtree(partial, ignore_errors=True)
-        shutil.copytree(home / "config", partial)
+        # With the secrets of a keystore for TLS that it does not use, a node refuses to start:
+        # `SSLService.validateServerConfiguration` of elastic/elasticsearch.
+        shutil.copytree(home / "config", partial, ignore=shutil.ignore_patterns("*.keystore"))
         partial.rename(config)
     options = (home / "config" / "jvm.options").read_text("utf-8")
     # Each time: it may be another Java than before.
@@ -238,5 +239,6 @@ def check_readable(user: int | None, folders: Sequence[Path]) -> None:
             if parent.exists() and not parent.stat().st_mode & 0o001 and parent.stat().st_uid != user:
                 raise StackError(
                     f"{folder}: Elasticsearch refuses to run as root, and the user it runs as cannot open {parent}; "
-                    "set SLUICE_CACHE and SLUICE_STATE to folders that everyone may open, or run as another user"
+                    "move it below folders that everyone may open (SLUICE_CACHE and SLUICE_STATE move ours), or run as "
+                    "another user"
                 )

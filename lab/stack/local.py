@@ -5,7 +5,7 @@ import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,6 +20,7 @@ from lab.identity import ProcessIdentity, identity_of, with_identity
 from lab.stack import elasticsearch, kafka, metrics_agent, readiness, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
+from lab.stack.distribution import OFFICIAL, official_home
 from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, Bounds, ServerGroups
 from lab.stack.jdk import (
     Jdk,
@@ -356,16 +357,19 @@ class LocalStack:
         extra_jvm_options()  # refused before anything is fetched
         refuse_wrong_java_home()
         lock = read_lock()
+        if shape.distribution == OFFICIAL:
+            unpacked = official_home(shape.release, self._cache_dir, progress.fetching)
+            shape = replace(shape, distribution=str(unpacked))
         jdks = find_jdks()
         kafka_java = choose_java(jdks, java_for_kafka(), "Kafka")
         elasticsearch_java = fitting_java(shape, lock, jdks)
-        archive = lock.sets[shape.release.set_name][0]
+        archives = () if shape.distribution else lock.sets[shape.release.set_name][:1]
         self._check_memory(shape)
         kafka_jdk, plugin_version = self._fetch_and_build(
-            (*lock.sets["kafka"], *lock.sets["jolokia"], archive), lock, kafka_java, progress
+            (*lock.sets["kafka"], *lock.sets["jolokia"], *archives), lock, kafka_java, progress
         )
         elasticsearch_jdk = self._java(elasticsearch_java, progress)
-        home = self.cache.unpacked(archive)
+        home = Path(shape.distribution) if shape.distribution else self.cache.unpacked(archives[0])
         user = elasticsearch.unprivileged_user()
         folder = self._data_folder(kept=kept)
         elasticsearch.check_readable(user, (home, folder, elasticsearch_jdk.home))
@@ -391,7 +395,7 @@ class LocalStack:
                 shape.release,
                 number=number,
                 home=home,
-                folder=folder / shape.release.set_name / f"node-{number}",
+                folder=folder / shape.data_folder / f"node-{number}",
                 jdk=elasticsearch_jdk,
                 heap_mb=shape.elasticsearch_heap_mb,
                 extra_settings=shape.node_settings,

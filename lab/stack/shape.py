@@ -8,7 +8,9 @@ from lab.engines import DEFAULT, Release
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch
 from lab.stack.artifacts import ArtifactLock
+from lab.stack.distribution import own_java
 from lab.stack.jdk import Jdk
+from lab.stack.kafka import fingerprint
 from lab.stack.runtimes import choose_java, runtimes
 
 MAX_NODES = 6
@@ -26,6 +28,7 @@ class StackShape:
         node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
         plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
         elasticsearch_java: Feature release of the Java that Elasticsearch runs on; `None`: of one that fits.
+        distribution: `official`, or the folder of an unpacked archive; `None`: the distribution that is locked.
         requested_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
     """
 
@@ -38,6 +41,13 @@ class StackShape:
     plugin_folders: tuple[Path, ...] = ()
     requested_ports: Mapping[str, int] = field(default_factory=dict)
     elasticsearch_java: int | None = None
+    distribution: str | None = None
+
+    @property
+    def data_folder(self) -> str:
+        """Folder of the nodes' data: no distribution reads what plugins of another one have stored."""
+        name = self.release.set_name
+        return name if self.distribution is None else f"{name}-{fingerprint(self.distribution)[:8]}"
 
     @property
     def memory_mb(self) -> int:
@@ -49,18 +59,23 @@ class StackShape:
 def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk | int:
     """The JDK of this machine that the shape's nodes get, or else the feature release of a runtime; fetches nothing.
 
+    An unpacked archive with a JDK runs on that one, unless the shape has another feature release.
+
     Raises:
         ProfileError: The version is not available, or does not run on the Java that is asked for.
         StackError: The number of nodes is not possible, or no Java fits.
     """
     release = shape.release
     available = lock.releases(release.engine)
-    if release not in available:
+    if shape.distribution is None and release not in available:
         expected = ", ".join(other.version for other in available)
         raise ProfileError(f"{release} is not available, expected one of {expected}")
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
     supported = release.java
+    own = own_java(Path(shape.distribution)) if shape.distribution else None
+    if own and shape.elasticsearch_java is None:
+        return own
     if shape.elasticsearch_java is not None:
         check_java_is_there(release, shape.elasticsearch_java, {jdk.feature for jdk in jdks} | set(runtimes()))
         supported = replace(supported, oldest=shape.elasticsearch_java, newest=shape.elasticsearch_java)

@@ -206,7 +206,8 @@ def layout_of(profile: Profile) -> str | None:
     made_by = profile.load.model_dump(include={"route", "codec_before", "segments"})
     stored = (profile.mapping, profile.disabled_fields, dict(profile.index))
     whole = (profile.dataset.model_dump(), *stored, made_by)
-    return f"{whole} {profile.release} {profile.elasticsearch.data_nodes}"
+    cluster = profile.elasticsearch
+    return " ".join(map(str, filter(None, (whole, profile.release, cluster.data_nodes, cluster.distribution))))
 
 
 def kind_of(profile: Profile) -> str:

@@ -129,6 +129,11 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
             f"elasticsearch.java: got {cluster.java}, expected none: a container has the Java of its image; run it "
             "without --target compose"
         )
+    if cluster.distribution is not None:
+        yield (
+            f"elasticsearch.distribution: got {cluster.distribution}, expected none: a container has that of its "
+            "image; run it without --target compose"
+        )
     if cluster.read_iops_limit is not None:
         yield (
             f"elasticsearch.read_iops_limit: got {cluster.read_iops_limit}, expected none: the disk of a container is "

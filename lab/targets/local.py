@@ -16,6 +16,7 @@ from lab.profiles.suites import Suite
 from lab.records.run import Server
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
+from lab.stack.distribution import OFFICIAL, folder_named, release_in
 from lab.stack.elasticsearch import vector_instructions
 from lab.stack.groups import Bounds
 from lab.stack.jdk import find_jdks
@@ -26,7 +27,7 @@ from lab.stack.shape import StackShape, fitting_java
 from lab.suite.loads import is_drain
 from lab.suite.plan import server_shape
 from lab.targets.duets import DuetBench
-from lab.targets.servers import Servers, StartedBench, override_refusals, refusal_among_first
+from lab.targets.servers import Servers, StartedBench, override_refusals, refusal_among_first, release_refusals
 from producers.dataset import Dataset
 
 CHECK_INTERVAL_S = 1.0
@@ -51,8 +52,11 @@ class Local(Servers):
         self._stacks: dict[str, LocalStack] = {}
 
     def _fitted(self, profile: Profile) -> Profile:
-        """The profile itself: servers are started as it asks for them."""
-        fitting_java(shape_of(profile), read_lock(), find_jdks())
+        """The profile, on the release of its distribution: servers are started as it asks for them."""
+        profile = on_distribution(profile)
+        if profile.elasticsearch.distribution != OFFICIAL:
+            # Once the archive is here, its own JDK is known.
+            fitting_java(shape_of(profile), read_lock(), find_jdks())
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
         if refusal := refusal_among_first(profile):
@@ -195,6 +199,22 @@ class Local(Servers):
         )
 
 
+def on_distribution(profile: Profile) -> Profile:
+    """The profile on the release that its unpacked archive holds, with the folder as an absolute path.
+
+    Raises:
+        ProfileError: The folder holds none, or the profile states another one.
+    """
+    home = folder_named(profile.elasticsearch.distribution)
+    if home is None:
+        return profile
+    found = release_in(home)
+    if refusals := tuple(release_refusals(profile, found, f"{home} holds")):
+        raise ProfileError("\n".join(refusals))
+    cluster = profile.elasticsearch.model_copy(update={"distribution": str(home)})
+    return profile.model_copy(update={"elasticsearch": cluster}).on(found)
+
+
 def shape_of(profile: Profile) -> StackShape:
     """The servers that a profile asks for, without the plugins of its sink."""
     cluster = profile.elasticsearch
@@ -204,6 +224,7 @@ def shape_of(profile: Profile) -> StackShape:
         data_nodes=cluster.data_nodes,
         elasticsearch_heap_mb=cluster.heap_mb,
         node_settings=cluster.node_settings,
+        distribution=cluster.distribution,
     )
 
 

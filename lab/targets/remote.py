@@ -13,10 +13,9 @@ from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.clients.http import UNAUTHORIZED
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.endpoints import METRICS_ORIGIN, Endpoints, urls_of
-from lab.engines import DEFAULT, ENGINES, Engine, Release, engine_called
+from lab.engines import DEFAULT, Engine, Release, engine_called
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.profiles.problems import Place, Problem
 from lab.profiles.suites import Suite
 from lab.records.run import Server
 from lab.records.suite import Variant
@@ -26,7 +25,7 @@ from lab.run.names import is_our_connector
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT, state_dir
 from lab.stack.server import STACK_MARKER, owned_marker
-from lab.targets.servers import Servers, VariantBench, way_of
+from lab.targets.servers import Servers, VariantBench, refusal_at, release_refusals, way_of
 from producers.dataset import Dataset
 
 ANSWER_TIMEOUT_S = 10.0
@@ -132,7 +131,7 @@ class RemoteServers:
             why_not_engine(profile, self.engine) or why_not_rally_on(self.endpoints, profile)
         ):
             yield lack
-        yield from self.version_refusals(profile)
+        yield from release_refusals(profile, self.release, f"the cluster runs; {ONLY_USED}")
         wanted = profile.elasticsearch
         for name, actual, owner in (
             ("data_nodes", str(len(self.data_nodes)), "the cluster has"),
@@ -148,27 +147,15 @@ class RemoteServers:
                 yield refusal_at(
                     place, key, f"got {bound}, expected none: nothing is set on servers elsewhere; {ONLY_USED}"
                 )
-        if wanted.java is not None:
-            place = profile.where.get("elasticsearch.java", profile.name)
-            yield refusal_at(place, "elasticsearch.java", f"got {wanted.java}, expected none; {ONLY_USED}")
+        for name, asked in (("java", wanted.java), ("distribution", wanted.distribution)):
+            if asked is not None:
+                key = f"elasticsearch.{name}"
+                yield refusal_at(profile.where.get(key, profile.name), key, f"got {asked}, expected none; {ONLY_USED}")
         for key in (
             *(f"elasticsearch.node_settings.{name}" for name in wanted.node_settings),
             *(f"elasticsearch.cluster_settings.{name}" for name in wanted.cluster_settings),
         ):
             yield refusal_at(profile.where.get(key, profile.name), key, f"got a value, expected none; {ONLY_USED}")
-
-    def version_refusals(self, profile: Profile) -> Iterator[str]:
-        """The sentence about a version or an engine that the cluster is not of."""
-        wanted, runs = profile.release, self.release
-        for key in (engine.dotted_key for engine in ENGINES):
-            if (place := profile.where.get(key)) and wanted != runs:
-                got, expected = (wanted, runs) if wanted.engine is not runs.engine else (wanted.version, runs.version)
-                yield refusal_at(place, key, f"got {got}, expected {expected}, which the cluster runs; {ONLY_USED}")
-
-
-def refusal_at(place: str, key: str, message: str) -> str:
-    """One line of a refusal, as the profile's own."""
-    return str(Problem(Place.of_key(place, key), key, message))
 
 
 class Remote(Servers):

@@ -16,12 +16,13 @@ from lab.clients.target import Target, topics_of
 from lab.console import as_called
 from lab.display import RunDisplay
 from lab.endpoints import Endpoints, words_without_secrets
+from lab.engines import ENGINES, Release
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, QueryOnly
 from lab.profiles.index_settings import codec_complaint
 from lab.profiles.maintain import refusal_of
 from lab.profiles.mapping import leaves, load_mapping
-from lab.profiles.problems import suggestion
+from lab.profiles.problems import Place, Problem, suggestion
 from lab.profiles.suites import Suite
 from lab.records.result import Result
 from lab.records.suite import Variant
@@ -69,7 +70,7 @@ class Servers(ABC):
         """
         BY_NAME.check()
         fitted = self._fitted(profile)
-        check_codecs(fitted, plugins=self.has_plugins)
+        check_codecs(fitted, plugins=self.has_plugins or fitted.elasticsearch.distribution is not None)
         check_fields(fitted)
         check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
         return fitted
@@ -177,6 +178,24 @@ def refuse_empty_indices(profile: Profile, dataset: Dataset) -> None:
 def refusal_among_first(profile: Profile) -> str | None:
     """Why a profile cannot be deployed among the nodes that it is given here; `None` if it can, or has no such wish."""
     return refusal_of(profile, [node_name(number) for number in range(1, profile.elasticsearch.data_nodes + 1)])
+
+
+def release_refusals(profile: Profile, found: Release, which: str) -> Iterator[str]:
+    """The sentence about a version or an engine that a profile states and its servers are not of.
+
+    Args:
+        which: Where the release was found: `the cluster runs`.
+    """
+    wanted = profile.release
+    for key in (engine.dotted_key for engine in ENGINES):
+        if (place := profile.where.get(key)) and wanted != found:
+            got, expected = (wanted, found) if wanted.engine is not found.engine else (wanted.version, found.version)
+            yield refusal_at(place, key, f"got {got}, expected {expected}, which {which}")
+
+
+def refusal_at(place: str, key: str, message: str) -> str:
+    """One line of a refusal, as the profile's own."""
+    return str(Problem(Place.of_key(place, key), key, message))
 
 
 def override_refusals(profile: Profile) -> Iterator[str]:

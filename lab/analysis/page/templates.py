@@ -26,18 +26,16 @@ def sentence(text: str) -> Markup:
     return prose(f"{text[:1].upper()}{text[1:].rstrip('.')}.")
 
 
-LOCAL, DISTRIBUTION = "local", "integ-test-zip"
-"""The target whose servers we start, and what they are; `lab.analysis` does not know `lab.targets`."""
-
-
 def in_one_line(environment: MachineAndSoftware) -> str:
     """Machine and software, as far as two runs must share them to be compared at all."""
     kafka = [f"Kafka {server.version}" for server in environment.servers if server.name == "kafka"]
+    named = environment.local_distribution
+    distribution = f" ({named}{' distribution' if named == 'official' else ''})" if named else ""
     parts = (
         environment.cpu_model,
         f"{environment.cpu_cores} cores",
         bytes_text(environment.memory_bytes),
-        engine(environment) + (f" ({DISTRIBUTION})" if environment.target == LOCAL else ""),
+        engine(environment) + distribution,
         *(f"Java {version}" for version in sorted(set(environment.java_versions.values()))),
         *kafka,
         f"Sluice {environment.sluice_version}",

@@ -74,6 +74,8 @@ def test_how_indices_are_deployed_and_how_many_they_are_is_tried(tmp_path: Path)
         ({"cpu_model": "Another CPU"}, "cpu_model", ("Example CPU @ 2.80GHz", "Another CPU")),
         ({"memory_bytes": 8_000_000_000}, "memory", ("24.0 GB", "8.0 GB")),
         ({"target": "compose"}, "target", ("local", "compose")),
+        ({"distribution": "official"}, "distribution", ("integ-test-zip", "official")),
+        ({"distribution": "/opt/a"}, "distribution", ("integ-test-zip", "/opt/a")),
         ({"sluice_version": "0.2.0"}, "sluice", ("0.1.0", "0.2.0")),
         ({"java_versions": {"elasticsearch": "17.0.1", "kafka": "21.0.5"}}, "java.elasticsearch", ("21.0.5", "17.0.1")),
         (

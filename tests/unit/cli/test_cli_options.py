@@ -7,10 +7,13 @@ import pytest
 from lab.cli.dead_letters import given_settings
 from lab.cli.produce import dataset_options, pair
 from lab.cli.run import dataset_of, shorthand
+from lab.cli.stack import release_given
+from lab.engines import DEFAULT, Release
+from lab.engines.elasticsearch import ELASTICSEARCH
 from lab.errors import ProfileError
 from lab.profiles import Dataset, Profile, load_profile
 
-NOTHING = dict.fromkeys(("elasticsearch", "opensearch", "dataset", "path", "key", "documents", "rate"))
+NOTHING = dict.fromkeys(("elasticsearch", "opensearch", "distribution", "dataset", "path", "key", "documents", "rate"))
 
 
 def test_options_that_are_not_given_change_nothing() -> None:
@@ -23,6 +26,7 @@ def test_options_that_are_not_given_change_nothing() -> None:
     [
         ("elasticsearch", "9.5.3", ['elasticsearch.version="9.5.3"']),
         ("opensearch", "3.0.0", ['opensearch="3.0.0"']),
+        ("distribution", "official", ['elasticsearch.distribution="official"']),
         ("dataset", "file", ['dataset.name="file"']),
         ("path", "my: books.ndjson", ['dataset.path="my: books.ndjson"']),
         ("key", "isbn13", ['dataset.key="isbn13"']),
@@ -142,3 +146,25 @@ def test_a_replay_takes_secrets_from_the_environment(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("BOOKS_PASSWORD")
     with pytest.raises(ProfileError, match="--set-env: BOOKS_PASSWORD: is not set"):
         given_settings([], ["connection.password=BOOKS_PASSWORD"])
+
+
+@pytest.mark.parametrize("stated", [None, "9.1.7"], ids=["nothing stated", "the same"])
+def test_servers_are_of_the_release_of_their_distribution(stated: str | None, tmp_path: Path) -> None:
+    """An archive says itself which it is."""
+    for name in ("bin/elasticsearch", "lib/elasticsearch-9.1.7.jar"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    given = {"elasticsearch": stated, "opensearch": None}
+    assert release_given(tmp_path, **given) == Release(ELASTICSEARCH, "9.1.7")
+    with pytest.raises(ProfileError) as refusal:
+        release_given(tmp_path, **{**given, "elasticsearch": "9.5.3"})
+    assert str(refusal.value) == (
+        f"--elasticsearch: got Elasticsearch 9.5.3, expected Elasticsearch 9.1.7, which {tmp_path} holds"
+    )
+
+
+def test_without_a_distribution_the_release_is_the_one_given_or_the_default() -> None:
+    """`official` names a vendor, and no release."""
+    given = {"elasticsearch": None, "opensearch": None}
+    assert release_given(None, **given) == DEFAULT
+    assert release_given(None, **{**given, "elasticsearch": "9.5.3"}) == Release(ELASTICSEARCH, "9.5.3")

@@ -144,6 +144,7 @@ def test_secrets_are_hidden_in_the_environment() -> None:
         cluster_settings={"xpack.notification.email.password": "hunter3", "indices.recovery.max_bytes_per_sec": "7mb"},
         connector={"connection.password": "hunter2", "batch.size": "2003"},
         vector_options={},
+        distribution=None,
     )
     assert environment.cluster_settings == {
         "xpack.notification.email.password": "(hidden)",

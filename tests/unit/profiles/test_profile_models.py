@@ -53,6 +53,14 @@ def test_a_whole_number_serves_where_a_number_is_expected(repository: Repository
     assert profile.load.rate_docs_per_s == 10_000
 
 
+def test_a_profile_without_a_distribution_is_written_as_before_there_was_one(repository: Repository) -> None:
+    """So are records and fingerprints of the small distribution, which suites are resumed by."""
+    plain, official = (repository.load("books", *which) for which in ((), ("elasticsearch.distribution=official",)))
+    assert "distribution" not in plain.model_dump()["elasticsearch"]
+    assert official.model_dump()["elasticsearch"]["distribution"] == "official"
+    assert official.fingerprint() != plain.fingerprint()
+
+
 def test_a_fingerprint_tells_runs_apart_and_not_questions(repository: Repository) -> None:
     """Two profiles that ask for the same run share it, whatever they are called."""
     plain = repository.load("books").fingerprint()

@@ -344,8 +344,8 @@ def test_the_record_has_what_the_load_says_of_itself(phases: Phases) -> None:
 
 
 def test_what_another_run_must_share_is_read_from_the_servers(phases: Phases) -> None:
-    """Settings of index and cluster, connector, servers and vectors."""
-    phases.make(target={"java_versions": {"kafka": "21"}})
+    """Settings of index and cluster, connector, servers and vectors; the distribution from the profile."""
+    phases.make("quickstart", "elasticsearch.distribution=official", target={"java_versions": {"kafka": "21"}})
     assert phases.given["describe_environment"] == {
         "target": "local",
         "servers": (),
@@ -354,6 +354,7 @@ def test_what_another_run_must_share_is_read_from_the_servers(phases: Phases) ->
         "cluster_settings": {"cluster": "settings"},
         "connector": {"tasks.max": "2"},
         "vector_options": {"f": {}},
+        "distribution": "official",
     }
 
 

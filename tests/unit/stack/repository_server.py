@@ -17,7 +17,7 @@ class Repository:
     """What a repository holds, and what it was asked for.
 
     Attributes:
-        requests: Path and `Range` header of each request.
+        requests: Path and `Range` header of each request; `HEAD` of one for the size alone.
         slow: Paths that are sent in pieces, the second only once `refused` is set.
         endless: Paths whose content is sent again and again, without a length, for as long as somebody reads.
         redirects: Paths that lie elsewhere, and where.
@@ -49,11 +49,27 @@ def artifact_of(path: str, content: bytes) -> Artifact:
     return Artifact(path=path, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content))
 
 
+class SizeHandler(BaseHTTPRequestHandler):
+    """Answers requests for the size of a file alone."""
+
+    held: Repository
+
+    def do_HEAD(self) -> None:
+        """Send the size; of a file that is not here 0."""
+        path = self.path.lstrip("/")
+        self.held.requests.append((path, "HEAD"))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.held.files.get(path, b""))))
+        self.end_headers()
+
+
 @contextlib.contextmanager
 def served(repository: Repository) -> Iterator[Repository]:
     """The repository behind a URL."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(SizeHandler):
+        held = repository
+
         def do_GET(self) -> None:
             path = self.path.lstrip("/")
             wanted = self.headers.get("Range")

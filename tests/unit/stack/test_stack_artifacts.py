@@ -20,6 +20,7 @@ from lab.errors import StackError
 from lab.stack import artifacts
 from lab.stack.artifacts import (
     MAVEN_CENTRAL,
+    Artifact,
     ArtifactCache,
     read_lock,
     unpack,
@@ -515,6 +516,13 @@ def test_the_lock_file_pins_every_set_that_servers_are_made_of() -> None:
     for release in releases:
         paths = [artifact.path for artifact in lock.sets[release.set_name]]
         assert paths == [release.engine.distribution_path(release.version)]
+
+
+@pytest.mark.parametrize("digests", [{}, {"sha256": 64 * "0", "sha512": 128 * "0"}], ids=["none", "two"])
+def test_an_artifact_has_one_digest(digests: dict[str, str]) -> None:
+    """Without any, whatever a repository sends would pass."""
+    with pytest.raises(ValueError, match="got no or two digests"):
+        Artifact(path=JAR, size_bytes=1, **digests)  # type: ignore[arg-type]
 
 
 def test_no_two_artifacts_of_the_lock_file_share_path_or_hash() -> None:

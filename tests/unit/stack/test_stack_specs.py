@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.engines import DEFAULT, Release
+from lab.engines import DEFAULT, Engine, Release
+from lab.engines.elasticsearch import ELASTICSEARCH
+from lab.engines.opensearch import OPENSEARCH
 from lab.stack import elasticsearch as elasticsearch_module
 from lab.stack.elasticsearch import give_to, node_settings, node_spec, vector_instructions
 from lab.stack.jdk import Jdk
@@ -286,6 +288,25 @@ def test_security_is_turned_off_where_there_is_any(home: Path) -> None:
     assert settings["xpack.security.enabled"] is False
 
 
+@pytest.mark.parametrize(
+    ("engine", "folder", "setting"),
+    [
+        (ELASTICSEARCH, "modules/x-pack-security", {"xpack.security.enabled": False}),
+        (ELASTICSEARCH, "modules/x-pack-ml", {"xpack.ml.enabled": False}),
+        (ELASTICSEARCH, "modules/ingest-geoip", {"ingest.geoip.downloader.enabled": False}),
+        (OPENSEARCH, "modules/ingest-geoip", {}),
+        (OPENSEARCH, "plugins/opensearch-security", {"plugins.security.disabled": True}),
+    ],
+)
+def test_a_node_gets_only_switches_that_its_modules_know(
+    engine: Engine, folder: str, setting: dict[str, bool], home: Path
+) -> None:
+    """It refuses to start on an unknown setting; OpenSearch's module of that name has none."""
+    without = node_settings(home, 1, {"http": 1, "transport": 2}, 2, home, engine=engine)
+    (home / folder).mkdir(parents=True)
+    assert node_settings(home, 1, {"http": 1, "transport": 2}, 2, home, engine=engine) == without | setting
+
+
 def test_security_is_not_mentioned_where_there_is_none(home: Path) -> None:
     """A node refuses to start on a setting that it does not know."""
     assert "xpack.security.enabled" not in node_settings(home, 1, {"http": 1, "transport": 2}, 2, home)
@@ -300,6 +321,14 @@ def test_the_settings_are_written_beside_the_distributions_own_configuration(hom
     )
     assert (config / "jvm.options").read_text() == "-XX:+UseG1GC\n"
     assert [path.name for path in (home / "config").iterdir()] == ["jvm.options"]
+
+
+def test_a_keystore_stays_in_its_distribution(home: Path, tmp_path: Path) -> None:
+    """It has secrets for TLS that the node's settings do not switch on, with which it would not start."""
+    (home / "config" / "elasticsearch.keystore").write_text("secret")
+    (home / "config" / "log4j2.properties").write_text("status = error\n")
+    config = Path(node(home, tmp_path).environment["ES_PATH_CONF"])
+    assert sorted(path.name for path in config.iterdir()) == ["elasticsearch.yml", "jvm.options", "log4j2.properties"]
 
 
 def test_settings_asked_for_are_the_nodes_as_well_and_win(home: Path, tmp_path: Path) -> None:

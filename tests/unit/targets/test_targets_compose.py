@@ -62,6 +62,11 @@ def test_a_profile_runs_as_it_is(tmp_path: Path) -> None:
             "opensearch: got 3.0.0, expected none: the containers are Elasticsearch; run it without --target compose",
         ),
         (
+            "elasticsearch.distribution=official",
+            "elasticsearch.distribution: got official, expected none: a container has that of its image; "
+            "run it without --target compose",
+        ),
+        (
             "sink.command=[no-such-program]",
             "sink.command: no-such-program: no such program here; install it, or give its path",
         ),

@@ -1,13 +1,16 @@
 """Servers that end while a command uses them, and servers that run twice."""
 
 import contextlib
+from pathlib import Path
 
 import pytest
 
+from lab.engines import Release
+from lab.engines.opensearch import OPENSEARCH
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.stack.local import LocalStack
-from lab.targets.local import Local, ServerWatch
+from lab.targets.local import Local, ServerWatch, shape_of
 from tests.unit.clients.rest_server import Time
 from tests.unit.stack.three_servers import ALL, Wanted, kill
 
@@ -87,6 +90,53 @@ def test_runs_at_the_same_time_are_drains_on_servers_of_one_kind(
     profiles = [load_profile("quickstart"), load_profile("quickstart", overrides=overrides)]
     with pytest.raises(ProfileError, match=refusal) if refusal else contextlib.nullcontext():
         Local(stack).refuse_duets(profiles)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """An unpacked OpenSearch 3.1.4 with a JDK."""
+    home = tmp_path / "opensearch"
+    for name in ("bin/opensearch", "lib/opensearch-3.1.4.jar", "jdk/bin/java"):
+        (home / name).parent.mkdir(parents=True)
+        (home / name).touch()
+    (home / "jdk" / "release").write_text('JAVA_VERSION="24.0.2"\n')
+    return home
+
+
+@pytest.mark.parametrize("overrides", [(), ("opensearch=3.1.4",)], ids=["nothing stated", "the same"])
+def test_a_profile_runs_on_the_release_of_its_distribution(
+    overrides: tuple[str, ...], stack: LocalStack, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read from the folder, whose absolute path is recorded."""
+    monkeypatch.chdir(archive.parent)
+    stated = load_profile("quickstart", overrides=("elasticsearch.distribution=opensearch", *overrides))
+    profile = Local(stack).fitted(stated)
+    assert profile.release == Release(OPENSEARCH, "3.1.4")
+    assert shape_of(profile).distribution == str(archive)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("opensearch=3.8.0", "got 3.8.0, expected 3.1.4"),
+        ("elasticsearch.version=8.19.21", "got Elasticsearch 8.19.21, expected OpenSearch 3.1.4"),
+    ],
+    ids=["version", "engine"],
+)
+def test_another_release_than_that_of_the_distribution_is_refused(
+    override: str, message: str, stack: LocalStack, archive: Path
+) -> None:
+    """Before anything is started."""
+    profile = load_profile("quickstart", overrides=(f"elasticsearch.distribution={archive}", override))
+    with pytest.raises(ProfileError) as refusal:
+        Local(stack).fitted(profile)
+    assert str(refusal.value) == f"--set {override.partition('=')[0]}: {message}, which {archive} holds"
+
+
+def test_a_codec_of_a_plugin_may_be_in_a_distribution(stack: LocalStack, archive: Path) -> None:
+    """The small one has no plugins."""
+    overrides = (f"elasticsearch.distribution={archive}", "opensearch=3.1.4", "index.codec=zstd")
+    assert Local(stack).fitted(load_profile("quickstart", overrides=overrides)).index["codec"] == "zstd"
 
 
 def test_two_sets_of_servers_need_memory_for_both(stack: LocalStack) -> None:

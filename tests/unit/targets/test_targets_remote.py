@@ -216,6 +216,8 @@ def test_a_profile_that_asks_for_what_there_is_runs() -> None:
         ('version="9.5.3"', "version: got 9.5.3, expected 8.19.21, which the cluster runs"),
         ("data_nodes=3", "data_nodes: got 3, expected 1, which the cluster has"),
         ("heap_mb=4099", "heap_mb: got 4099, expected 2039, which the cluster's data nodes have"),
+        ("java=21", "java: got 21, expected none"),
+        ("distribution=official", "distribution: got official, expected none"),
         ("node_settings={node.processors: 1}", "node_settings.node.processors: got a value, expected none"),
         (
             "cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}",

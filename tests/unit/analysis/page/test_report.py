@@ -454,6 +454,19 @@ def test_a_report_says_what_local_servers_are(drained: str, tmp_path: Path) -> N
     assert "integ-test-zip" not in page(tmp_path, made.model_copy(update={"environment": elsewhere}), samples(Truth()))
 
 
+@pytest.mark.parametrize(
+    ("distribution", "words"),
+    [("official", "(official distribution) ·"), ("/opt/elasticsearch-9", "(/opt/elasticsearch-9) ·")],
+)
+def test_a_report_says_which_distribution_was_used(distribution: str, words: str, tmp_path: Path) -> None:
+    """In place of the small one."""
+    made = run(Truth())
+    environment = made.environment.model_copy(update={"distribution": distribution})
+    html = page(tmp_path, made.model_copy(update={"environment": environment}), samples(Truth()))
+    assert words in html
+    assert "integ-test-zip" not in html
+
+
 def test_words_are_explained_where_they_are_used(drained: str) -> None:
     """On demand; words that the page does not use are left out."""
     assert terms_in("<p>A sink.</p><style>.knee {}</style>", TERMS) == {"sink": TERMS["sink"]}
