@@ -14,6 +14,7 @@ import orjson
 from lab.clients.http import HttpService, parsed
 from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
+from lab.profiles.index_settings import time_s
 
 SCROLL_PAGE = 10_000
 """Hits of one page: `index.max_result_window`'s default, so that no index has to allow more."""
@@ -24,7 +25,6 @@ SOURCES_PAGE = 1_000
 OURS = "cluster.metadata.sluice"
 """The cluster setting that lists what Sluice has set: by name, its value and the one before."""
 
-TIME_UNITS_S = {"micros": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 CLOCK_STEP_S = 0.5
 """Servers read the time for such purposes from a clock that advances by 0.2 s."""
 
@@ -171,7 +171,7 @@ class ElasticsearchClient:
         _, settings = self.request("GET", f"/{index}/_settings?flat_settings=true&include_defaults=true")
         _, mappings = self.request("GET", f"/{index}/_mapping")
         first = settings[min(settings)]
-        return {**first.get("defaults", {}), **first["settings"]}, dict(mappings[min(mappings)]["mappings"])
+        return in_effect(first), dict(mappings[min(mappings)]["mappings"])
 
     def vector_options(self, index: str) -> dict[str, dict[str, object]]:
         """Field of vectors → its index options as they are in effect; those that the mapping leaves out, too.
@@ -224,9 +224,7 @@ class ElasticsearchClient:
         """
         name = "index.store.stats_refresh_interval"
         _, indices = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true&include_defaults=true")
-        kept_s = max(
-            seconds({**described.get("defaults", {}), **described["settings"]}[name]) for described in indices.values()
-        )
+        kept_s = max(time_s(in_effect(described)[name]) for described in indices.values())
         self._sleep(max(0.0, unchanged_since_s + kept_s + CLOCK_STEP_S - self._clock()) if kept_s > 0 else 0.0)
         _, answer = self.request("GET", f"/{index}/_stats/store?filter_path=_all.*.store.size_in_bytes")
         return {scope: int(stats["store"]["size_in_bytes"]) for scope, stats in answer["_all"].items()}
@@ -366,7 +364,7 @@ class ElasticsearchClient:
         name = "index.mapping.exclude_source_vectors"
         _, indices = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true&include_defaults=true")
         for described in indices.values():
-            if {**described.get("defaults", {}), **described["settings"]}.get(name) == "true":
+            if in_effect(described).get(name) == "true":
                 return "&_source_exclude_vectors=false"
         return ""
 
@@ -415,10 +413,10 @@ def setting_text(value: object) -> object:
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def seconds(text: str) -> float:
-    """A time value of Elasticsearch's, such as `10s` or `0`."""
-    number, unit = text.rstrip("smhdiconra"), text.lstrip("-.0123456789")
-    return float(number) * TIME_UNITS_S.get(unit, 0.0)
+def in_effect(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of an index or a cluster, by an answer with `include_defaults`; a kind wins over those before it."""
+    kinds = ("defaults", "settings", "persistent", "transient")
+    return {name: value for kind in kinds for name, value in answer.get(kind, {}).items()}
 
 
 def stored_fields_codec(attributes: Mapping[str, str]) -> str:

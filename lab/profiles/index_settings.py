@@ -1,10 +1,14 @@
 """The index settings that an engine knows, by version."""
 
+import contextlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from lab.engines import DEFAULT, Engine, Release, Version, parsed_version
+from lab.errors import ProfileError
 from lab.profiles.problems import nearest
 
 _TIME = r"\d+ *((?i:nanos|micros|ms|s|h|d)|m)|-0*1|0+"
@@ -24,6 +28,9 @@ _VALUES = {
     "translog.sync_interval": (_TIME, "a time with its unit, such as `5s`"),
 }
 """What every release takes as the value of a setting, and how to say so; only settings of which that is certain."""
+
+_UNITS_S: Final = {"nanos": 1e-9, "micros": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
+DEFAULT_REFRESH_INTERVAL: Final = "1s"
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,41 @@ def expected_value(name: str, value: object) -> str | None:
     """What to expect instead of a value that no release takes; `None` for one that may be taken."""
     pattern, expected = _VALUES.get(name, (".*", ""))
     return None if re.fullmatch(pattern, str(value), re.DOTALL) else expected
+
+
+def time_s(value: object) -> float:
+    """Seconds of a time value of Elasticsearch's, such as `10s` or `500 MS`; -1 and 0, which mean never, as they are.
+
+    Raises:
+        ValueError: It is none.
+    """
+    match = re.fullmatch(r"(-?[\d.]+) *([a-z]*)", str(value).lower())
+    if match is None or match[2] not in _UNITS_S:
+        raise ValueError(f"got {value}, expected a time such as `5s`")
+    return float(match[1]) * _UNITS_S[match[2]]
+
+
+def refresh_complaint(interval: object) -> str | None:
+    """Why no search finds the documents of an index that is refreshed so often; `None` if one does."""
+    with contextlib.suppress(ValueError):
+        if time_s(interval) <= 0:
+            return f"got {interval}, with which no document becomes searchable; expected a time such as 1s"
+    return None
+
+
+def refresh_interval_s(index_settings: Mapping[str, object]) -> float:
+    """Seconds after which documents of an index become searchable.
+
+    Args:
+        index_settings: Those of the index as a server gives them, with `index.`.
+
+    Raises:
+        ProfileError: They never do.
+    """
+    stated = index_settings.get("index.refresh_interval", DEFAULT_REFRESH_INTERVAL)
+    if complaint := refresh_complaint(stated):
+        raise ProfileError(f"index.refresh_interval: {complaint} where queries are sent while documents stream")
+    return time_s(stated)
 
 
 def codec_complaint(codec: object, release: Release, *, plugins: bool = True) -> str | None:

@@ -1,13 +1,13 @@
 """What can be wrong with a profile's questions and its query load, beyond what a model of either can see."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import file_of
+from lab.profiles.index_settings import refresh_complaint
 from lab.profiles.located import Located
 from lab.profiles.mapping import FOLDER
 from lab.profiles.models import QueryLoad
@@ -119,9 +119,8 @@ def _extent_problems(tree: Located) -> Iterator[Problem]:
         message = f"got {step_s:g}, expected {LEAST_IN_A_STEP / rate:g} or more: p99 needs {LEAST_IN_A_STEP} queries"
         yield Problem(tree.place_of("load", "ramp", "step_s"), "load.ramp.step_s", message)
     refresh = tree.at("index", "refresh_interval")
-    if _mode(tree) == "stream" and refresh is not None and re.fullmatch(r"-.*|0[a-z]*", str(refresh.value)):
-        message = f"got {refresh.value}, with which no document becomes searchable; expected a time such as 1s"
-        yield Problem(refresh.place, "index.refresh_interval", message)
+    if _mode(tree) == "stream" and refresh is not None and (complaint := refresh_complaint(refresh.value)):
+        yield Problem(refresh.place, "index.refresh_interval", complaint)
 
 
 # --- questions --------------------------------------------------------------------------------------------------------

@@ -55,11 +55,13 @@ def create_index(
     run_id: str,
     *,
     target_settings: Mapping[str, object] = NO_SETTINGS,
+    codec: str | None = None,
 ) -> int:
     """Make the index of a run anew.
 
     Args:
         target_settings: What the target has every index made with; the profile's own settings win over them.
+        codec: In place of the profile's, which the index gets later.
 
     Returns:
         Shards that could not be assigned to a node within 30 s, such as replicas on a single node.
@@ -73,8 +75,7 @@ def create_index(
             f"index {index}: exists and was not made by a run of Sluice; delete or rename it, or run the profile under "
             "another name"
         )
-    settings = {**SIZE_NOT_CACHED, **target_settings, **profile.index, **loading_settings(profile)}
-    body = index_body(mapping_for(profile), settings, cluster.has_analyzer)
+    body = index_body(mapping_for(profile), settings_for(profile, target_settings, codec), cluster.has_analyzer)
     mark = {"run": run_id, "index": index} if profile.maintain else {"run": run_id}
     mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": mark}}
     if owner is not None:
@@ -86,6 +87,17 @@ def create_index(
         if cluster.index_owner(index) != run_id:
             raise
     return started_shards(cluster, profile, index)
+
+
+def settings_for(profile: Profile, target_settings: Mapping[str, object], codec: str | None) -> dict[str, object]:
+    """Settings that an index of a run is made with; all of them win over those of the mapping's file.
+
+    A layer wins over those before it. The profile's own layers were merged when it was read (`lab.profiles.layers`):
+    what it extends, its file, the suite's variant, the command line.
+    """
+    before = NO_SETTINGS if codec is None else {"codec": codec}
+    layers = (SIZE_NOT_CACHED, target_settings, profile.index, before, loading_settings(profile))
+    return {name: value for layer in layers for name, value in layer.items()}
 
 
 def loading_settings(profile: Profile) -> Mapping[str, object]:

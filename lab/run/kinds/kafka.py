@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from lab.monitor import Sources
+from lab.profiles.index_settings import refresh_interval_s
 from lab.profiles.models import Drain, Stream
 from lab.records.drivers import Driver
 from lab.records.queries import DocumentRamp
@@ -17,7 +18,7 @@ from lab.run.load.sink import Sink
 from lab.run.load.warm_up import StreamWarmUp
 from lab.run.phases import RunContext
 from lab.run.prepare import create_topics
-from lab.run.query.send import QuerySending, refresh_interval_s
+from lab.run.query.send import QuerySending
 from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.parts import Accounting
 from lab.run.verify.sink_ledger import (

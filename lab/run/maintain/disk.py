@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.analysis.text import bytes_text
-from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.elasticsearch import ElasticsearchClient, in_effect
 from lab.errors import ProfileError
 from lab.profiles.maintain import line_of
 from lab.profiles.models import Maintain
@@ -71,7 +71,7 @@ def size_bytes(text: str) -> int:
 
 def watermark_in(answer: Mapping[str, Any]) -> Watermark | None:
     """The low watermark of an answer of `_cluster/settings`; `None` where the cluster looks at no disk."""
-    settings = {**answer.get("defaults", {}), **answer["persistent"], **answer["transient"]}
+    settings = in_effect(answer)
     if str(settings.get(f"{DISK}threshold_enabled", "true")) == "false":
         return None
     return Watermark(str(settings[LOW]), settings.get(HEADROOM))

@@ -104,9 +104,8 @@ ROUTES: Final[Mapping[Literal["loaded", "reindexed", "rewritten"], Route]] = {
 
 def create(run: RunContext, cluster: ElasticsearchClient, index: str, codec: str | None = None) -> None:
     """Make an index with the profile's settings, or with another codec."""
-    settings = {**run.profile.index, **({} if codec is None else {"codec": codec})}
-    profile = run.profile.model_copy(update={"index": settings})
-    create_index(cluster, profile, index, run.folder.run_id, target_settings=run.target.index_settings)
+    settings = run.target.index_settings
+    create_index(cluster, run.profile, index, run.folder.run_id, target_settings=settings, codec=codec)
 
 
 def fill(run: RunContext, index: str, load: QueryOnly) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from lab.clients.elasticsearch import seconds
 from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
 from lab.profiles.models import QueryLoad, QueryOnly
@@ -25,7 +24,6 @@ GRACE_S = 5.0
 POLL_S = 0.2
 NEXT_COPY_S = 1.0
 """What a copy of a shard may be behind another one, beyond its own refreshes."""
-DEFAULT_REFRESH_INTERVAL = "1s"
 
 
 class QuerySending:
@@ -212,22 +210,6 @@ def wrong_answers(questions: Iterable[QueryTimes], section: str = "load") -> Ite
                 f"question {question.name}: all {question.checked} answers are right, expected wrong ones "
                 "(queries.expect_wrong); remove it from that list"
             )
-
-
-def refresh_interval_s(index_settings: Mapping[str, Any]) -> float:
-    """How often documents become searchable, in seconds.
-
-    Raises:
-        ProfileError: They never do.
-    """
-    stated = str(index_settings.get("index.refresh_interval", DEFAULT_REFRESH_INTERVAL))
-    interval_s = seconds(stated)
-    if interval_s <= 0:
-        raise ProfileError(
-            f"index.refresh_interval: got {stated}, with which no document becomes searchable; expected a time such "
-            "as 1s where queries are sent while documents stream"
-        )
-    return interval_s
 
 
 def samples_of(run: RunContext) -> list[Sample]:

@@ -131,7 +131,7 @@ def test_a_query_load_that_cannot_be_says_why(asks: Repository, before: str, aft
     assert expected in changed(asks, before, after)
 
 
-@pytest.mark.parametrize("interval", ["-1", "0", "0s"])
+@pytest.mark.parametrize("interval", ["-1", "0", "0s", "0S", "0 ms"])
 def test_documents_that_never_become_searchable_are_not_asked_for(asks: Repository, interval: str) -> None:
     """Elasticsearch takes 0 for never, too."""
     streams = EVENTS.replace("query, queries: {duration_s: 7}", "stream, rate_docs_per_s: 7, queries: {}")

@@ -26,6 +26,7 @@ from lab.run.prepare import (
     remove_index,
     remove_topics,
     remove_traces,
+    settings_for,
 )
 from lab.stack.places import ROOT
 from lab.stream import prepare as stream_prepare
@@ -102,6 +103,14 @@ def test_settings_of_an_index_are_the_nearest_ones(
     answers = {"create_index": lambda _, body: bodies.append(body), "has_analyzer": False, "index_health": ("green", 0)}
     create_index(cast("Any", Recorder([], "", **answers)), profile, "books", "7", target_settings=of_target)
     assert bodies[0]["settings"]["index"][setting] == expected
+
+
+def test_the_codec_before_a_rewriting_wins_over_the_profiles() -> None:
+    """The index gets that one later; all other settings are the profile's."""
+    profile = load_profile("quickstart", overrides=["index.codec=best_compression"])
+    stated = settings_for(profile, {}, None)
+    assert stated["codec"] == "best_compression"
+    assert settings_for(profile, {}, "default") == {**stated, "codec": "default"}
 
 
 class Topics:

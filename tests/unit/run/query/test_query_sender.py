@@ -19,6 +19,7 @@ from lab.cli.run import dataset_of
 from lab.endpoints import Access
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile
+from lab.profiles.index_settings import refresh_interval_s
 from lab.profiles.models import Queries, QueryLoad, Ramp
 from lab.profiles.questions import load_question
 from lab.records.queries import QueryTimes
@@ -28,7 +29,6 @@ from lab.run.query.searchable import Searchable, SearchableError, wait_for_every
 from lab.run.query.send import (
     QuerySending,
     progress_text,
-    refresh_interval_s,
     searchable_lag_s,
     sending_task,
     wrong_answers,
@@ -276,7 +276,8 @@ def test_a_ramp_on_a_server_that_answers_nothing_ends_where_a_step_has_no_query(
 
 
 @pytest.mark.parametrize(
-    ("stated", "seconds"), [("1s", 1), ("30s", 30), ("500ms", 0.5), ("2m", 120), ("500micros", 0.0005)]
+    ("stated", "seconds"),
+    [("1s", 1), ("30s", 30), ("500ms", 0.5), ("2m", 120), ("500micros", 0.0005), ("7S", 7), ("3 s", 3)],
 )
 def test_a_refresh_interval_is_read_as_elasticsearch_does(stated: str, seconds: float) -> None:
     """With its unit, which Elasticsearch insists on."""
