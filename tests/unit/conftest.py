@@ -6,7 +6,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from lab import ROOT
+from lab.engines import ELASTICSEARCH
+from lab.stack.artifacts import read_lock
 from tests.unit.messages import MakeMessage, Message
+
+VERSIONS = ", ".join(release.version for release in read_lock().releases(ELASTICSEARCH))
 
 
 @pytest.fixture
@@ -14,6 +18,10 @@ def message(snapshot: SnapshotAssertion, tmp_path: Path) -> MakeMessage:
     """Make an expected message of its facts; those with a name differ from run to run."""
 
     def make(*facts: object, **changing: object) -> Message:
-        return Message(snapshot, (*facts, *changing.values()), {**changing, "tmp_path": tmp_path, "ROOT": ROOT})
+        return Message(
+            snapshot,
+            (*facts, *changing.values()),
+            {**changing, "tmp_path": tmp_path, "ROOT": ROOT, "versions": VERSIONS},
+        )
 
     return make

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from syrupy.assertion import SnapshotAssertion
 
 MakeMessage = Callable[..., "Message"]
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+"""The present, as messages write it."""
 
 
 class Message:
@@ -43,6 +45,7 @@ class Message:
             return False
         for name, value in self.changing.items():
             text = text.replace(str(value), f"{{{name}}}")
+        text = INSTANT.sub("{instant}", text)
         is_golden = bool(self.golden == text)
         self.shown = repr(self.golden)
         return is_golden
