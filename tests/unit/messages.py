@@ -10,46 +10,55 @@ INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 """The present, as messages write it."""
 
 
-class Message:
-    """An expected text: it names all facts, and it equals the next text of the golden file.
+class Naming:
+    """An expected text by its facts: words and numbers that stand in it. Another test holds its other words."""
+
+    __hash__ = None
+
+    def __init__(self, *facts: object) -> None:
+        self.facts = facts
+        self.shown = f"text with {facts}"
+
+    def __eq__(self, other: object) -> bool:
+        """Look for each fact as a whole word."""
+        if not isinstance(other, str):
+            return NotImplemented
+        missing = [fact for fact in self.facts if not re.search(rf"(?<!\w){re.escape(str(fact))}(?!\w)", other)]
+        if missing:
+            self.shown = f"text without {missing}"
+        return not missing
+
+    def __repr__(self) -> str:
+        """The facts, or those that are missing, or the golden text."""
+        return self.shown
+
+
+class Message(Naming):
+    """An expected text that names all facts and is the next text of the golden file.
 
     Args:
         golden: The texts of one test, in the order in which the test compares them.
-        facts: Words and numbers that stand in the text.
-        changing: Facts that another machine or another run has otherwise, by the name that the golden file holds
-            in their place.
+        facts: Checked first, so that no renewal of the golden file accepts a text without them.
+        changing: What another machine or run has otherwise, by the name that the golden file holds in its place.
     """
 
     __hash__ = None
 
     def __init__(self, golden: SnapshotAssertion, facts: tuple[object, ...], changing: Mapping[str, object]) -> None:
+        super().__init__(*facts)
         self.golden = golden
-        self.facts = facts
         self.changing = changing
         self.verdicts: dict[str, bool] = {}
-        self.shown = f"message with {facts}"
 
     def __eq__(self, other: object) -> bool:
-        """Compare once per text; pytest compares again when it explains a failure."""
-        if not isinstance(other, str):
-            return NotImplemented
+        """Compare each text once: pytest compares again when it explains a failure."""
+        named = super().__eq__(other)
+        if named is not True:
+            return named
         if other not in self.verdicts:
-            self.verdicts[other] = self.is_text(other)
-        return self.verdicts[other]
-
-    def is_text(self, text: str) -> bool:
-        """Check the facts first, so that no renewal accepts a text without them."""
-        missing = [fact for fact in self.facts if not re.search(rf"(?<!\w){re.escape(str(fact))}(?!\w)", text)]
-        if missing:
-            self.shown = f"message that lacks {missing}"
-            return False
-        for name, value in self.changing.items():
-            text = text.replace(str(value), f"{{{name}}}")
-        text = INSTANT.sub("{instant}", text)
-        is_golden = bool(self.golden == text)
-        self.shown = repr(self.golden)
-        return is_golden
-
-    def __repr__(self) -> str:
-        """The golden text, or the missing facts."""
-        return self.shown
+            text = INSTANT.sub("{instant}", str(other))
+            for name, value in self.changing.items():
+                text = text.replace(str(value), f"{{{name}}}")
+            self.verdicts[str(other)] = bool(self.golden == text)
+            self.shown = repr(self.golden)
+        return self.verdicts[str(other)]

@@ -16,7 +16,7 @@ from lab.records.verification import Documents, Verification
 from lab.run.folder import RunFolder
 from lab.suite.execution import LEAST_REPEATED, SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
-from tests.unit.messages import MakeMessage
+from tests.unit.messages import MakeMessage, Naming
 
 NAMES = ("control", "static", "flat")
 STEADY = (7.0, 11.0, 13.0, 13.0)
@@ -205,22 +205,22 @@ def test_a_server_that_was_restarted_is_warmed_anew(folder: SuiteFolder) -> None
     assert bench.ran[9:13] == [("flat", True), ("flat", False), ("control", True), ("control", False)]
 
 
-def test_a_run_from_which_others_took_too_much_is_repeated_once(folder: SuiteFolder, message: MakeMessage) -> None:
+def test_a_run_from_which_others_took_too_much_is_repeated_once(folder: SuiteFolder) -> None:
     """By a rule that knows no result; the repetition counts, whatever was taken from it."""
     bench = Bench([a_result(steal_percent=11), a_result(steal_percent=12)])
     suite(folder, bench).execute()
     assert bench.counted == ["control", "control", "static", "flat", *NAMES]
     final = last_attempts(folder.runs())[1, "control", 1]
-    assert (final.attempt, final.disturbed) == (2, message(12))
+    assert (final.attempt, final.disturbed) == (2, Naming("hypervisor", 12))
 
 
-def test_on_a_machine_that_is_always_busy_few_runs_are_repeated(tmp_path: Path, message: MakeMessage) -> None:
+def test_on_a_machine_that_is_always_busy_few_runs_are_repeated(tmp_path: Path) -> None:
     """All of them would take twice the time, and be no better."""
     folder = SuiteFolder.begin(tmp_path, a_plan(repeats=5))
     suite(folder, Bench([a_result(steal_percent=11)] * 99)).execute()
     runs = [run for run in folder.runs() if run.block]
     assert sum(run.attempt == 2 for run in runs) == LEAST_REPEATED // 2 + LEAST_REPEATED % 2
-    assert runs[-1].reason == message(11)
+    assert runs[-1].reason == Naming("hypervisor", 11)
     assert runs_left(folder.plan(), folder.runs()) == []
 
 

@@ -102,8 +102,7 @@ def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path, message: M
     assert (stream.dataset.documents, stream.load.rate_docs_per_s) == (2000, 100.0)
     with pytest.raises(ProfileError) as refusal:
         made.capped(LoadSizes(900.0, rate_docs_per_s=450.0))
-    expected_words = "got a file of 4,001 documents, expected 9,000 for 20 s; choose 22 % or less"
-    assert str(refusal.value) == message("--goal", 50, expected_words)
+    assert str(refusal.value) == message("--goal", 50, "4,001", "9,000", "22 %")
 
 
 def test_the_least_time_holds_a_block_of_combinations_and_a_confirmation() -> None:
