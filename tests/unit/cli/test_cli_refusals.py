@@ -12,7 +12,7 @@ from lab.cli.app import main
 from lab.cli.produce import client_settings
 from lab.display import console
 from lab.stack.local import LocalStack
-from tests.unit.messages import MakeMessage
+from tests.unit.messages import MakeMessage, Naming
 
 Ended = tuple[int, str, str]
 Command = Callable[..., Ended]
@@ -189,8 +189,8 @@ def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command, messa
     assert sluice("dead-letters", "show") == (3, "", message("./sluice up"))
 
 
-def test_two_commands_do_not_share_servers_at_once(sluice: Command, tmp_path: Path, message: MakeMessage) -> None:
+def test_two_commands_do_not_share_servers_at_once(sluice: Command, tmp_path: Path) -> None:
     """The second is told which process to wait for."""
     with LocalStack(tmp_path / "state").exclusively():
         status, _, errors = sluice("run", "quickstart", "--documents", "11")
-    assert (status, errors) == (3, message(pid=os.getpid()))
+    assert (status, errors) == (3, Naming(os.getpid()))

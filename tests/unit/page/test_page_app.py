@@ -13,7 +13,7 @@ from lab.page import hub
 from lab.page.app import Server, app
 from lab.page.commands import Starter
 from lab.page.security import OF_A_REPORT, OF_THE_PAGE, Access
-from tests.unit.messages import MakeMessage
+from tests.unit.messages import MakeMessage, Naming
 from tests.unit.page.run_folders import begun
 
 ACCESS = Access("127.0.0.1", 41833, "token")
@@ -250,10 +250,10 @@ def test_a_tune_is_not_compared(browser: Browser, server: Server, message: MakeM
     assert error_of(browser.post("/api/compare", json={"runs": [name, "b"]}, headers=WRITES)) == (400, message(name))
 
 
-def test_profiles_and_suites_are_listed(browser: Browser, message: MakeMessage) -> None:
+def test_profiles_and_suites_are_listed(browser: Browser) -> None:
     """With their questions; one that is not there is refused with the nearest."""
     profiles = {profile["name"]: profile for profile in browser.get("/api/profiles", headers=WRITES).json()}
     assert profiles["quickstart"]["dataset"] == "aladin"
     assert browser.get("/api/profiles/aladin/static", headers=WRITES).json()["yaml"].startswith("question:")
     assert {"a-a"} <= {suite["name"] for suite in browser.get("/api/suites", headers=WRITES).json()}
-    assert error_of(browser.get("/api/profiles/quikstart", headers=WRITES)) == (400, message("quikstart", "quickstart"))
+    assert error_of(browser.get("/api/profiles/quikstart", headers=WRITES)) == (400, Naming("quikstart", "quickstart"))

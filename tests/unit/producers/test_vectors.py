@@ -8,7 +8,7 @@ import pytest
 from producers.dataset import DatasetError
 from producers.datasets.vectors import CLUSTERS, SCALE, Vectors, make_vectors
 from producers.registry import make_dataset
-from tests.unit.messages import MakeMessage
+from tests.unit.messages import MakeMessage, Naming
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,9 @@ def test_without_updates_no_two_documents_share_a_key(vectors: Vectors) -> None:
     assert vectors.groups(np.arange(7)) is None
 
 
-def test_a_share_of_updates_leaves_a_vector_to_update(message: MakeMessage) -> None:
+def test_a_share_of_updates_leaves_a_vector_to_update() -> None:
     """A fraction below 1."""
     assert make_vectors(documents=3, seed=7, updates=0.999_999).vectors == 1
     with pytest.raises(DatasetError) as refusal:
         make_vectors(documents=3, seed=7, updates=1.0)
-    assert str(refusal.value) == message("updates", 1.0)
+    assert str(refusal.value) == Naming("updates", 1.0)

@@ -19,7 +19,7 @@ from lab.suite.plan import RUN_BASE_S
 from lab.tune.execution import ForgivingBench, Profiles, walls_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import BETWEEN_S
-from tests.unit.messages import MakeMessage
+from tests.unit.messages import MakeMessage, Naming
 from tests.unit.tune.benches import AROUND_S, BEGUN_S, GAINS, OVERRIDDEN, RATE, Bench, Finished, execution
 
 pytestmark = pytest.mark.usefixtures("no_stage_reports")
@@ -120,16 +120,14 @@ def test_a_run_that_failed_says_nothing_of_how_long_runs_take() -> None:
     assert walls_s(made) == [(made[1], 10)]
 
 
-def test_an_interrupted_tune_goes_on_where_it_was(
-    tmp_path: Path, plan: TunePlan, start: Start, message: MakeMessage
-) -> None:
+def test_an_interrupted_tune_goes_on_where_it_was(tmp_path: Path, plan: TunePlan, start: Start) -> None:
     """No run that counts is done twice, and the stage's plan stays."""
     folder = TuneFolder.begin(tmp_path, plan)
     with pytest.raises(KeyboardInterrupt):
         execution(folder, start, Bench(GAINS, break_off=9)).execute()
     ((stage, suite),) = folder.stages()
     before, order = suite.runs(), suite.plan().order
-    assert analyse_tune(folder.path).headline == message(1)
+    assert analyse_tune(folder.path).headline == Naming("Not finished", 1)
 
     execution(folder, start, Bench(GAINS)).execute()
 
@@ -168,9 +166,7 @@ def test_a_combination_that_makes_no_profile_is_not_possible(plan: TunePlan, sta
     assert [profiles.is_possible(each) for each in combinations] == [True, True, False]
 
 
-def test_where_nothing_gains_the_start_is_recommended(
-    tmp_path: Path, plan: TunePlan, start: Start, message: MakeMessage
-) -> None:
+def test_where_nothing_gains_the_start_is_recommended(tmp_path: Path, plan: TunePlan, start: Start) -> None:
     """Its profile is the start, and nothing was spent on a confirmation."""
     folder = TuneFolder.begin(tmp_path, plan)
     execution(folder, start, Bench(dict.fromkeys(GAINS, -0.2))).execute()
@@ -178,7 +174,7 @@ def test_where_nothing_gains_the_start_is_recommended(
     write_recommended(folder.path, result)
     write_tune_report(folder.path)
     assert (result.chosen, result.recommended, result.settings) == (None, (), {})
-    assert result.headline == message("Keep the start")
+    assert result.headline == Naming("Keep the start")
     assert load_profile(str(folder.path / BEST)).fingerprint() == start.profile.fingerprint()
 
 

@@ -23,7 +23,7 @@ from tests.unit.analysis.suite.suite_folders import (
     small,
     suite_folder,
 )
-from tests.unit.messages import MakeMessage
+from tests.unit.messages import MakeMessage, Naming
 
 
 def analysed(folder: Path, **changes: object) -> SuiteResult:
@@ -195,7 +195,7 @@ def test_a_scope_of_several_nodes_is_their_sum() -> None:
 # --- published figures ----------------------------------------------------------------------------------------------
 
 
-def test_published_steps_stand_beside_ours(exact: SuiteResult, message: MakeMessage) -> None:
+def test_published_steps_stand_beside_ours(exact: SuiteResult) -> None:
     """Where the source holds both values, whether it compares them or not; what did not run says so."""
     steps = {(step.variant, step.against, step.metric): step for step in exact.published}
     static = steps["aladin/static", "aladin/control", RATE.name]
@@ -203,7 +203,7 @@ def test_published_steps_stand_beside_ours(exact: SuiteResult, message: MakeMess
     latency = steps["aladin/static", "aladin/control", LATENCY.name]
     assert (round(latency.published_low or 0, 3), round(latency.published_high or 0, 3)) == (0.538, 0.587)
     assert steps["aladin/nodes-3", "aladin/primaries-2", RATE.name].agreement == "not measured"
-    assert steps["aladin/flat", "aladin/static", RATE.name].note == message()
+    assert steps["aladin/flat", "aladin/static", RATE.name].note == Naming("quotient")
 
 
 def test_a_comparison_that_only_the_source_draws_is_drawn_too(exact: SuiteResult) -> None:
