@@ -14,6 +14,7 @@ from lab.records.result import Result
 from lab.records.samples import Sample, ShardCounters
 from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import Truth, directly, run, samples, through_rally, with_samples, written
+from tests.unit.messages import MakeMessage
 
 TRUTH = Truth()
 COMPARABLE = (
@@ -120,22 +121,20 @@ def test_what_a_sink_without_a_ledger_has_read_is_what_it_has_committed() -> Non
     assert consumed_rate_docs_per_s(window) == TRUTH.docs_per_tick
 
 
-def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_path: Path) -> None:
+def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_path: Path, message: MakeMessage) -> None:
     """Then the rate is not Elasticsearch's own, and a warning says so."""
     idle = Truth(machine_cpu_percent=53.0, write_threads=4, write_active=1)
 
     result = analyse(written(tmp_path, *directly(idle))).result
 
     assert result.limited_by is not None
-    assert (result.limited_by.stage, result.limited_by.evidence) == (
-        "sender",
-        "only 25 % of Elasticsearch's write threads were at work, the machine was 53 % busy, with 2 bulk requests"
-        " under way.",
-    )
+    assert (result.limited_by.stage, result.limited_by.evidence) == ("sender", message(25, 53, 2))
     assert "driver_limited" in {warning.kind.value for warning in result.warnings}
 
 
-def test_a_load_through_rally_is_told_as_such_with_the_cpu_of_all_its_processes(tmp_path: Path) -> None:
+def test_a_load_through_rally_is_told_as_such_with_the_cpu_of_all_its_processes(
+    tmp_path: Path, message: MakeMessage
+) -> None:
     """Its requests are in no figure: only Rally has seen them. The sender's CPU has one name whoever sends."""
     idle = Truth(machine_cpu_percent=53.0, write_threads=4, write_active=1)
     analysis = analyse(written(tmp_path / "rally", *through_rally(idle)))
@@ -147,7 +146,7 @@ def test_a_load_through_rally_is_told_as_such_with_the_cpu_of_all_its_processes(
     assert "bulk_service_time_ms_p50" not in {name for name, _ in names}
     assert value_of(direct.metrics, "bulk_service_time_ms_p50", "run") is not None
     assert result.limited_by is not None
-    assert result.limited_by.evidence.endswith("the machine was 53 % busy, with 3 clients of Rally's.")
+    assert result.limited_by.evidence == message(53, 3, "Rally")
     assert "sent by 3 clients of Rally 2.13.0&#39;s bulk task" in write_report(analysis).read_text().replace(
         "'", "&#39;"
     )

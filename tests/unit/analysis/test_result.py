@@ -17,6 +17,7 @@ from lab.records.samples import ElasticsearchSample, ProcessSample, Sample
 from tests.unit.analysis.deployment_truth import deployed_run
 from tests.unit.analysis.query_truth import QueryTruth, analysed, step
 from tests.unit.analysis.synthetic import START_S, Truth, into_indices, run, samples, with_samples, written
+from tests.unit.messages import MakeMessage
 
 ROOT = Path(__file__).parents[3]
 
@@ -99,24 +100,21 @@ def test_end_to_end_latency_of_a_drain_contains_the_waiting(tmp_path: Path) -> N
     assert value_of(result.metrics, "end_to_end_latency_ms_p50") == pytest.approx(14_500, rel=0.002)
 
 
-def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
+def test_a_short_window_is_none_and_warned_of(tmp_path: Path, message: MakeMessage) -> None:
     """Two seconds of growth are its warm-up and its end; there is no rate to be had."""
     result = result_of(tmp_path, Truth(ticks=3))
     assert result.measured_window is None
     assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") is None
     (warning,) = [warning for warning in result.warnings if warning.kind is WarningKind.SHORT_WINDOW]
-    assert warning.seen == "the index grew for only 2\u202fs (3 samples); a measured window needs 5 s and 3 samples"
+    assert warning.seen == message(2, 3, 5)
 
 
-def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Path) -> None:
+def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Path, message: MakeMessage) -> None:
     """Eight seconds of growth would do, but not the four that remain of them."""
     (warning,) = [
         warning for warning in result_of(tmp_path, Truth(ticks=9)).warnings if warning.kind is WarningKind.SHORT_WINDOW
     ]
-    assert warning.seen == (
-        "only 4\u202fs (5 samples) of the load count after warm-up and end are cut; a measured window needs 5 s and"
-        " 3 samples"
-    )
+    assert warning.seen == message(4, 5, 3)
 
 
 def test_an_index_that_never_grew_has_no_rate(tmp_path: Path) -> None:
@@ -155,7 +153,7 @@ def restarted(sample: Sample, lost: ElasticsearchSample) -> dict[str, object]:
     }
 
 
-def test_a_killed_server_is_told_and_the_sink_has_counted_meanwhile(tmp_path: Path) -> None:
+def test_a_killed_server_is_told_and_the_sink_has_counted_meanwhile(tmp_path: Path, message: MakeMessage) -> None:
     """Killed 10 s into the load, back at 13 s: the sink's rate stands, and the CPU of both processes counts."""
     truth = Truth()
     sampled = samples(truth)
@@ -179,7 +177,7 @@ def test_a_killed_server_is_told_and_the_sink_has_counted_meanwhile(tmp_path: Pa
     )
     assert {WarningKind.SERVER_RESTARTED, WarningKind.SAMPLES_LOST} <= kinds(result)
     assert [warning.seen for warning in result.warnings if warning.kind is WarningKind.SERVER_RESTARTED] == [
-        "elasticsearch-1 restarted during the load"
+        message("elasticsearch-1")
     ]
 
 
@@ -219,7 +217,7 @@ def test_merges_after_the_load_are_charged_to_elasticsearch(tmp_path: Path) -> N
     assert grown == {"elasticsearch": pytest.approx(7 / truth.delivered * 1e6), "connect": 0}
 
 
-def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
+def test_lost_samples_are_counted_by_source(tmp_path: Path, message: MakeMessage) -> None:
     """Two without the sink, and one that was not taken at all."""
     truth = Truth()
     sampled = samples(truth)
@@ -230,26 +228,27 @@ def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
         with_samples(sampled, lambda sample: {"lost": {"sink": "TimeoutError"}} if sample in sampled[12:14] else {}),
     )
     assert [warning.seen for warning in result.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
-        "of 23 samples due while the index grew, some were lost: sink 2, whole samples 1"
+        message(23, 2, 1)
     ]
 
 
 @pytest.mark.parametrize(
-    ("target", "beginning"),
+    ("target", "facts"),
     [
-        ("local", "if the run stopped its servers, start some with `./sluice up` and run again; "),
-        ("compose", ""),
-        ("remote", ""),
+        ("local", ("./sluice up",)),
+        ("compose", ()),
+        ("remote", ()),
     ],
 )
-def test_dead_letters_are_looked_at_on_servers_that_still_run(tmp_path: Path, target: str, beginning: str) -> None:
+def test_dead_letters_are_looked_at_on_servers_that_still_run(
+    tmp_path: Path, target: str, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Those that a run here has started itself are gone, and the dead letters with them."""
     made = run(Truth(dead_lettered=13))
     made = made.model_copy(update={"environment": made.environment.model_copy(update={"target": target})})
     result = analyse(written(tmp_path, made, samples(Truth(dead_lettered=13)))).result
     assert [warning.remedy for warning in result.warnings if warning.kind is WarningKind.DEAD_LETTERS] == [
-        f"{beginning}look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
-        " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again"
+        message(*facts, "./sluice dead-letters show", "./sluice dead-letters replay --update-mapping")
     ]
 
 
@@ -327,24 +326,20 @@ def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     assert analyse(tmp_path).result.measured_window is not None
 
 
-def test_a_folder_that_is_no_runs_is_one_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_runs_is_one_sentence(tmp_path: Path, message: MakeMessage) -> None:
     """It names the file and what to give instead."""
     with pytest.raises(ProfileError) as failure:
         analyse(tmp_path)
-    assert str(failure.value) == (
-        f"{tmp_path}/run.json: cannot be read: No such file or directory; expected a run's folder, such as runs/latest"
-    )
+    assert str(failure.value) == message(f"{tmp_path}/run.json", "runs/latest")
 
 
-def test_a_sample_that_is_none_is_told_by_its_line(tmp_path: Path) -> None:
+def test_a_sample_that_is_none_is_told_by_its_line(tmp_path: Path, message: MakeMessage) -> None:
     """File, line, field."""
     written(tmp_path, run(Truth()), samples(Truth()))
     (tmp_path / "samples.ndjson").write_bytes(b'{"at_s": 1, "phase": "load"}\n{"phase": "load"}\n')
     with pytest.raises(ProfileError) as failure:
         analyse(tmp_path)
-    assert str(failure.value) == (
-        f"{tmp_path}/samples.ndjson:2: not a sample: at_s: Field required; was it written by another version of Sluice?"
-    )
+    assert str(failure.value) == message(f"{tmp_path}/samples.ndjson:2", "at_s")
 
 
 def test_the_size_on_disk_is_never_that_of_a_sample(tmp_path: Path) -> None:
@@ -361,11 +356,11 @@ def test_the_size_on_disk_is_never_that_of_a_sample(tmp_path: Path) -> None:
     ]
 
 
-def test_latencies_of_the_sink_that_were_lost_are_warned_of(tmp_path: Path) -> None:
+def test_latencies_of_the_sink_that_were_lost_are_warned_of(tmp_path: Path, message: MakeMessage) -> None:
     """A dash in the report would look like a sink that keeps none."""
     made = run(Truth())
     lost = SinkHistograms(record_age=None, bulk_service_time=None, lost="ReadTimeout: timed out")
     result = analyse(written(tmp_path, made.model_copy(update={"sink_histograms": lost}), samples(Truth()))).result
     assert [warning.seen for warning in result.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
-        "the sink's latencies could not be read: ReadTimeout: timed out"
+        message(lost.lost)
     ]

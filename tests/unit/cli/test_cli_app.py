@@ -27,6 +27,7 @@ from lab.stack.local import LocalStack
 from lab.targets.local import Local
 from tests.unit.analysis.synthetic import Truth, samples, with_warnings, written
 from tests.unit.analysis.synthetic import run as measured
+from tests.unit.messages import MakeMessage
 
 Ended = tuple[int, str, str]
 Command = Callable[..., Ended]
@@ -64,23 +65,15 @@ def ending(error: BaseException) -> Callable[..., NoReturn]:
 # --- exit statuses --------------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_profile_names_the_nearest(sluice: Command) -> None:
+def test_an_unknown_profile_names_the_nearest(sluice: Command, message: MakeMessage) -> None:
     """Exit status 2, and no server was started."""
-    assert sluice("run", "quikstart") == (
-        2,
-        "",
-        'sluice: unknown profile "quikstart", did you mean `quickstart`?\n',
-    )
+    assert sluice("run", "quikstart") == (2, "", message("quikstart", "quickstart"))
 
 
-def test_a_version_that_is_not_available_starts_no_server(sluice: Command) -> None:
+def test_a_version_that_is_not_available_starts_no_server(sluice: Command, message: MakeMessage) -> None:
     """The input is wrong, not a server: exit status 2, and every version that is available."""
     there = ", ".join(release.version for release in read_lock().releases(ELASTICSEARCH))
-    assert sluice("run", "quickstart", "--elasticsearch", "8.99.0") == (
-        2,
-        "",
-        f"sluice: Elasticsearch 8.99.0 is not available, expected one of {there}\n",
-    )
+    assert sluice("run", "quickstart", "--elasticsearch", "8.99.0") == (2, "", message("8.99.0", there))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +86,13 @@ def test_a_version_that_is_not_available_starts_no_server(sluice: Command) -> No
 )
 @pytest.mark.parametrize("words", [("run", "quickstart"), ("suite", "a-a")])
 def test_a_folder_that_no_run_can_be_kept_in_starts_no_server(
-    words: tuple[str, str], folder: tuple[str, str], sluice: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    words: tuple[str, str],
+    folder: tuple[str, str],
+    sluice: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    *,
+    message: MakeMessage,
 ) -> None:
     """Exit status 2, and what is in the way stays as it is."""
     monkeypatch.chdir(tmp_path)
@@ -101,28 +100,21 @@ def test_a_folder_that_no_run_can_be_kept_in_starts_no_server(
     monkeypatch.setattr(Local, "bench", ending(AssertionError("servers were started")))
     (tmp_path / "notes.txt").write_text("mine", "utf-8")
     status, _, err = sluice(*words, "--runs", folder[0])
-    assert (status, err) == (
-        2,
-        f"sluice: --runs: got {folder[0]}, expected a folder that can be written to ({folder[1]})\n",
-    )
+    assert (status, err) == (2, message("--runs", folder[0], folder[1]))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_a_server_that_failed_shows_its_last_lines_and_then_the_sentence(
-    sluice: Command, monkeypatch: pytest.MonkeyPatch
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
 ) -> None:
     """Exit status 3; what looks like markup in a log is shown as it is."""
     failure = StackError("kafka: ended while starting", ("[2026-01-01] ERROR [bold]", "java.net.BindException"))
     monkeypatch.setattr(stack, "LocalStack", ending(failure))
-    assert sluice("status") == (
-        3,
-        "",
-        "  [2026-01-01] ERROR [bold]\n  java.net.BindException\nsluice: kafka: ended while starting\n",
-    )
+    assert sluice("status") == (3, "", message("2026-01-01", "java.net.BindException", "kafka"))
 
 
 def test_a_void_run_says_every_law_that_is_broken(
-    sluice: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, message: MakeMessage
 ) -> None:
     """Exit status 4, after table and report."""
     result = SimpleNamespace(
@@ -136,10 +128,7 @@ def test_a_void_run_says_every_law_that_is_broken(
     monkeypatch.setattr(run, "verdict_line", lambda *_: "the line")
     monkeypatch.setattr(run, "terminal_table", lambda _: "the table")
     status, out, err = sluice("run", "quickstart")
-    assert (status, err) == (
-        4,
-        "sluice: this run is void: 7 documents are missing; 1 is double\n",
-    )
+    assert (status, err) == (4, message("void", 7, 1))
     assert out.splitlines()[-3:] == ["the line", "the table", f"report: {tmp_path}/report.html"]
 
 
@@ -162,16 +151,11 @@ def test_a_report_that_is_drawn_again_says_what_its_run_said(
     assert again[-1] == "report: runs/books/1/report.html"
 
 
-def test_a_report_that_cannot_be_written_is_one_sentence(sluice: Command, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_one_sentence(sluice: Command, tmp_path: Path, message: MakeMessage) -> None:
     """Exit status 3, and the file's name: a folder stands in its place."""
     folder = written(tmp_path / "runs" / "books" / "1", measured(Truth()), samples(Truth()))
     (folder / "report.html").mkdir()
-    assert sluice("report", str(folder)) == (
-        3,
-        "",
-        f"sluice: {folder}/report.html: cannot be written: Is a directory; check the free space of its disk and who "
-        "may write there\n",
-    )
+    assert sluice("report", str(folder)) == (3, "", message(f"{folder}/report.html"))
 
 
 @pytest.mark.parametrize(
@@ -198,14 +182,10 @@ def test_an_error_that_is_of_no_file_is_shown_whole(monkeypatch: pytest.MonkeyPa
         app_module.outcome_of_command()
 
 
-def test_ctrl_c_is_no_error(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_no_error(sluice: Command, monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """Exit status 130, as shells expect it."""
     monkeypatch.setattr(report, "find_run", ending(KeyboardInterrupt()))
-    assert sluice("report") == (
-        130,
-        "",
-        "sluice: interrupted; what this command had started is stopped\n",
-    )
+    assert sluice("report") == (130, "", message("interrupted"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -252,10 +232,12 @@ def test_a_wrong_command_line_is_refused(sluice: Command, words: tuple[str, ...]
     assert sentence in err
 
 
-def test_the_exit_status_of_a_command_is_that_of_the_program(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exit_status_of_a_command_is_that_of_the_program(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
     """Without servers, `status` says so with 3."""
     monkeypatch.setattr(stack, "LocalStack", lambda: SimpleNamespace(state=lambda: None))
-    assert sluice("status") == (3, "no servers are running here; start them with: ./sluice up\n", "")
+    assert sluice("status") == (3, message("./sluice up"), "")
 
 
 def test_help_is_no_error(sluice: Command) -> None:
@@ -293,38 +275,29 @@ def test_the_servers_of_this_machine_are_never_asked_through_a_proxy(
 
 @pytest.mark.parametrize("command", ["down", "clean"])
 def test_servers_that_another_command_uses_are_not_stopped(
-    sluice: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    sluice: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, message: MakeMessage
 ) -> None:
     """A run would go on without them."""
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
     with LocalStack().exclusively():
-        assert sluice(command) == (
-            3,
-            "",
-            f"sluice: another sluice command (process {os.getpid()}) is using the servers of this checkout; wait for "
-            "it or stop it\n",
-        )
+        assert sluice(command) == (3, "", message(pid=os.getpid()))
     assert sluice(command)[0] == 0
 
 
 @pytest.mark.parametrize("command", ["logs", "restart"])
 def test_a_server_that_is_not_there_is_a_wrong_argument(
-    sluice: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    sluice: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, message: MakeMessage
 ) -> None:
     """Whatever is asked of it."""
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    assert sluice(command, "kibana") == (
-        2,
-        "",
-        "sluice: kibana: no servers are running here; start them with: ./sluice up\n",
-    )
+    assert sluice(command, "kibana") == (2, "", message("kibana", "./sluice up"))
 
 
-def test_a_log_has_no_negative_number_of_lines(sluice: Command) -> None:
+def test_a_log_has_no_negative_number_of_lines(sluice: Command, message: MakeMessage) -> None:
     """`tail` would take it for something else."""
     status, _, errors = sluice("logs", "kafka", "-n", "-5")
     assert status == 2
-    assert "'--lines' / '-n': got \"-5\", expected at least 0" in errors
+    assert errors == message("--lines", -5, 0)
 
 
 # --- help -----------------------------------------------------------------------------------------------------------

@@ -14,11 +14,9 @@ from lab.cli.ci_files import CiFiles, junit_file
 from lab.errors import ExpectationError, ProfileError, SluiceError, StackError, VerificationError, WritingError
 from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.messages import MakeMessage
 
 FULL = Path("/dev/full")
-NO_SPACE = (
-    "/dev/full: cannot be written: No space left on device; check the free space of its disk and who may write there"
-)
 
 
 def cases(path: Path) -> tuple[dict[str | None, list[tuple[str, str | None]]], dict[str, str]]:
@@ -45,26 +43,22 @@ def test_summaries_of_several_runs_share_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "summary.md").read_text() == "one\ntwo\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "reason"), [("", "Is a directory"), ("nowhere/junit.xml", "No such file or directory")]
-)
+@pytest.mark.parametrize(("path", "facts"), [("", ()), ("nowhere/junit.xml", ())])
 @pytest.mark.parametrize("option", ["junit", "summary"])
 def test_a_file_that_cannot_be_written_is_refused_beforehand(
-    tmp_path: Path, option: str, path: str, reason: str
+    tmp_path: Path, option: str, path: str, facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """By the name of the option."""
     with pytest.raises(ProfileError) as refused:
         CiFiles(**{option: tmp_path / path}).check()
-    assert str(refused.value) == f"--{option}: got {tmp_path / path}, expected a file that can be written ({reason})"
+    assert str(refused.value) == message(option, tmp_path / path, *facts)
 
 
-def test_a_folder_that_takes_no_file_is_refused_beforehand() -> None:
+def test_a_folder_that_takes_no_file_is_refused_beforehand(message: MakeMessage) -> None:
     """Though it exists."""
     with pytest.raises(ProfileError) as refused:
         CiFiles(junit=Path("/proc/junit.xml")).check()
-    assert str(refused.value) == (
-        "--junit: got /proc/junit.xml, expected a file that can be written (No such file or directory)"
-    )
+    assert str(refused.value) == message("--junit", "/proc/junit.xml")
 
 
 def test_to_see_that_files_can_be_written_changes_nothing(tmp_path: Path) -> None:
@@ -77,18 +71,18 @@ def test_to_see_that_files_can_be_written_changes_nothing(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("ending", [VerificationError("void"), ExpectationError("too slow"), StackError("kafka ended")])
 def test_a_file_that_cannot_be_written_hides_nothing_worse(
-    ending: SluiceError, capsys: pytest.CaptureFixture[str]
+    ending: SluiceError, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """The sentence about the file stands beside it."""
     assert CiFiles(junit=FULL).write(ending, lambda: b"<a/>", str) is ending
-    assert "".join(capsys.readouterr()) == f"! --junit: {NO_SPACE}\n"
+    assert "".join(capsys.readouterr()) == message("--junit: /dev/full")
 
 
-def test_a_file_that_cannot_be_written_fails_a_run_that_ended_well() -> None:
+def test_a_file_that_cannot_be_written_fails_a_run_that_ended_well(message: MakeMessage) -> None:
     """CI would miss it; the others are written all the same."""
     ending = CiFiles(junit=FULL, summary=FULL).write(None, lambda: b"<a/>", lambda: "one\n")
     assert isinstance(ending, WritingError)
-    assert str(ending) == f"--junit: {NO_SPACE}; --summary: {NO_SPACE}"
+    assert str(ending) == message("--junit: /dev/full", "--summary: /dev/full")
 
 
 class Servers:

@@ -12,6 +12,7 @@ from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
 from lab.run.folder import become_latest
 from lab.suite.folder import SuiteFolder
 from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.messages import MakeMessage
 
 
 @pytest.fixture
@@ -62,15 +63,12 @@ def test_a_figure_stands_in_one_row(
 
 
 def test_runs_from_two_machines_are_refused_with_what_differs(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """Exit status 2; both values, and the three ways on."""
     status, out, err = ended(monkeypatch, capsys, "one", "elsewhere", "--runs", str(runs))
     assert (status, "! cpu_cores: 2 and 64" in out, "ratio" in out) == (2, True, False)
-    assert err == (
-        "sluice: one and elsewhere: cannot be compared, because their inputs differ: cpu_cores; run both with the "
-        "same inputs, name intended differences with --vary, or see the ratios anyway with --force\n"
-    )
+    assert err == message("cpu_cores", "--vary", "--force")
 
 
 @pytest.mark.parametrize("option", [("--force",), ("--vary", "cpu_cores")])
@@ -96,11 +94,11 @@ def test_the_figures_of_two_runs_are_a_line_each_in_80_columns(
 
 
 def test_an_input_that_there_is_not_is_refused(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """With the nearest that there is."""
     status, _, err = ended(monkeypatch, capsys, "one", "two", "--runs", str(runs), "--vary", "cpu_core")
-    assert (status, err) == (2, 'sluice: --vary: unknown input "cpu_core", did you mean `cpu_cores`?\n')
+    assert (status, err) == (2, message("--vary", "cpu_core", "cpu_cores"))
 
 
 @pytest.mark.parametrize("name", ["load.mode", "mapping"])
@@ -176,12 +174,12 @@ def test_two_suites_are_compared_through_the_control_of_both(
 
 
 def test_a_run_is_not_compared_with_a_suite(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """One of a kind."""
     suite_folder(runs, "a", (401,))
     status, _, err = ended(monkeypatch, capsys, "one", "small", "--runs", str(runs))
-    assert (status, err) == (2, "sluice: one and small: got a run and a suite, expected two of a kind\n")
+    assert (status, err) == (2, message("one", "small"))
 
 
 def test_the_word_latest_is_a_run(
@@ -196,18 +194,14 @@ def test_the_word_latest_is_a_run(
 
 
 def test_nothing_is_compared_with_itself(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """A table of "no difference" would say nothing."""
     suite_folder(runs, "a", (401,))
     become_latest(runs / "books" / "two", runs)
-    assert ended(monkeypatch, capsys, "two", "latest", "--runs", str(runs)) == (
-        2,
-        "",
-        "sluice: two and latest: got two twice, expected two different runs or suites\n",
-    )
+    assert ended(monkeypatch, capsys, "two", "latest", "--runs", str(runs)) == (2, "", message("two", "latest"))
     assert ended(monkeypatch, capsys, "small", str(runs / "suites" / "small" / "a"), "--runs", str(runs)) == (
         2,
         "",
-        f"sluice: small and {runs}/suites/small/a: got a twice, expected two different runs or suites\n",
+        message(f"{runs}/suites/small/a"),
     )

@@ -13,6 +13,7 @@ from lab import display
 from lab.analysis.text import NARROW_SPACE
 from lab.console import PipeProofConsole
 from lab.display import RunDisplay, StackDisplay
+from tests.unit.messages import MakeMessage
 
 DOCUMENTS = 1_000_003
 
@@ -55,15 +56,19 @@ def lines_of(console: PipeProofConsole, lines: display.LiveLines) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("columns", "indexing"),
+    ("columns", "facts"),
     [
-        (60, "load: indexing  50 %  11 s left  52,632/s indexed"),
-        (80, "load: indexing  50 %  11 s left  52,632/s indexed  lag 500,003  10 s elapsed"),
-        (120, f"load: indexing  {'━' * 24}  50 %  11 s left  52,632/s indexed  lag 500,003  10 s elapsed"),
+        (60, ("load", 50, 11, "52,632")),
+        (80, ("load", 50, 11, "52,632", "500,003", 10)),
+        (120, ("load", "━" * 24, 50, 11, "52,632", "500,003", 10)),
     ],
 )
 def test_a_step_shows_whole_figures_or_none(
-    terminal: Callable[[int], PipeProofConsole], clock: Clock, columns: int, indexing: str
+    terminal: Callable[[int], PipeProofConsole],
+    clock: Clock,
+    columns: int,
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """What does not fit is left out; times say whether they are over or still to come; what is done only took."""
     console = terminal(columns)
@@ -74,10 +79,12 @@ def test_a_step_shows_whole_figures_or_none(
     for second in range(11):
         shown.update(second * 50_000, f"52,632/s indexed, lag {DOCUMENTS - second * 50_000:,}")
         clock.now_s += second < 10
-    assert lines_of(console, shown._progress) == ["fill: filling the topic  took 2 min 13 s", indexing]
+    assert lines_of(console, shown._progress) == [message("fill", 2, 13), message(*facts)]
 
 
-def test_a_step_that_is_not_counted_shows_its_time(terminal: Callable[[int], PipeProofConsole], clock: Clock) -> None:
+def test_a_step_that_is_not_counted_shows_its_time(
+    terminal: Callable[[int], PipeProofConsole], clock: Clock, message: MakeMessage
+) -> None:
     """Neither a share nor a rate of nothing; nothing is said twice."""
     console = terminal(80)
     shown = RunDisplay()
@@ -85,21 +92,25 @@ def test_a_step_that_is_not_counted_shows_its_time(terminal: Callable[[int], Pip
     clock.now_s += 3
     shown.update(0, "2 merges under way")
     assert lines_of(console, shown._progress) == [
-        "settle: waiting for merges  2 merges under way  3 s elapsed"
+        message("settle", 2, 3)
     ]  # fmt: skip
     shown.update(0, "waiting for merges")
-    assert lines_of(console, shown._progress) == ["settle: waiting for merges  3 s elapsed"]
+    assert lines_of(console, shown._progress) == [message("settle", 3)]
 
 
 @pytest.mark.parametrize(
-    ("columns", "heading"),
+    ("columns", "facts"),
     [
-        (60, "block 2: two shards  3 of 9 done  about 2 min left"),
-        (80, "block 2: two shards  3 of 9 done  about 2 min left  12 s elapsed"),
+        (60, (2, 3, 9)),
+        (80, (2, 3, 9, 12)),
     ],
 )
 def test_a_run_of_many_shows_which_it_is_and_its_present_step_alone(
-    terminal: Callable[[int], PipeProofConsole], clock: Clock, columns: int, heading: str
+    terminal: Callable[[int], PipeProofConsole],
+    clock: Clock,
+    columns: int,
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """What is done is not worth a line; nothing stays when the run has ended."""
     console = terminal(columns)
@@ -109,7 +120,7 @@ def test_a_run_of_many_shows_which_it_is_and_its_present_step_alone(
         clock.now_s += 9
         shown.begin("settle", "waiting for merges", None)
         clock.now_s += 3
-        assert lines_of(console, shown._progress) == [heading, "settle: waiting for merges  3 s elapsed"]
+        assert lines_of(console, shown._progress) == [message(*facts), message("settle", 3)]
     assert shown._progress.live.transient
 
 
@@ -125,7 +136,9 @@ def test_a_server_has_one_line(terminal: Callable[[int], PipeProofConsole], cloc
     shown._show(None)
 
 
-def test_downloads_say_how_much_is_left(terminal: Callable[[int], PipeProofConsole], clock: Clock) -> None:
+def test_downloads_say_how_much_is_left(
+    terminal: Callable[[int], PipeProofConsole], clock: Clock, message: MakeMessage
+) -> None:
     """In MB."""
     console = terminal(60)
     shown = StackDisplay()
@@ -134,11 +147,11 @@ def test_downloads_say_how_much_is_left(terminal: Callable[[int], PipeProofConso
         clock.now_s += 1
     text = lines_of(console, shown._fetching)
     shown._show(None)
-    assert text == ["fetching (once)  33 %  9 s left  100 MB/s  5 s elapsed"]
+    assert text == [message(33, 9, 100, "MB/s", 5)]
 
 
 def test_without_a_terminal_servers_leave_no_blank_lines(
-    monkeypatch: pytest.MonkeyPatch, clock: Clock, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """What is fetched, and what is ready."""
     console = PipeProofConsole(width=80)
@@ -151,10 +164,7 @@ def test_without_a_terminal_servers_leave_no_blank_lines(
         shown.step("kafka", "starting")
         clock.now_s += 7
         shown.step("kafka", "ready")
-    assert capsys.readouterr().out.replace(NARROW_SPACE, " ").splitlines() == [
-        "fetching 160 MB (once)",
-        "✓ kafka ready after 7 s",
-    ]
+    assert capsys.readouterr().out.replace(NARROW_SPACE, " ").splitlines() == [message(160), message(7)]
 
 
 def test_what_is_typed_is_hidden_while_lines_are_shown_and_only_then() -> None:

@@ -14,6 +14,7 @@ from lab.engines import ENGINES, Release
 from lab.stack import runtimes
 from lab.stack.artifacts import read_lock
 from lab.stack.jdk import Jdk
+from tests.unit.messages import MakeMessage
 
 
 def found(check: Callable[[], Iterator[Finding]]) -> dict[str, tuple[str, str]]:
@@ -39,22 +40,18 @@ def on_the_path(monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:
     monkeypatch.setattr(doctor_module.shutil, "which", lambda name: f"/usr/bin/{name}" if name in programs else None)
 
 
-def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """Every other version gets a runtime that is fetched."""
     jdks_are(monkeypatch, 17)
-    fetched = "runs on Java {}, which is fetched once (it takes 21 to {})"
     findings = found(java)
     assert (
         findings.items()
         >= {
             "JDK": ("good", "17.0.1 in /jdk-17"),
-            "Kafka": ("good", "runs on JDK 17 (it takes 17 to 26)"),
-            "Elasticsearch 7.17.7": ("good", "runs on JDK 17 (it takes 11 to 17)"),
-            "Elasticsearch 9.0.0": ("good", fetched.format(21, 24)),
-            "OpenSearch 3.8.0": (
-                "optional",
-                "needs a JDK 21 to 25; install one with: apt-get install openjdk-21-jdk-headless",
-            ),
+            "Kafka": ("good", message("JDK 17", "17 to 26")),
+            "Elasticsearch 7.17.7": ("good", message("JDK 17", "11 to 17")),
+            "Elasticsearch 9.0.0": ("good", message("Java 21", "21 to 24")),
+            "OpenSearch 3.8.0": ("optional", message("JDK 21 to 25", "openjdk-21-jdk-headless")),
         }.items()
     )
     releases = [release for engine in ENGINES for release in read_lock().releases(engine)]
@@ -64,17 +61,14 @@ def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_a_java_home_without_a_jdk_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_home_without_a_jdk_is_found(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """The servers would refuse to start with it."""
     jdks_are(monkeypatch, 17)
     monkeypatch.setenv("JAVA_HOME", "/nonexistent")
-    assert found(java)["JAVA_HOME"] == (
-        "bad",
-        "got /nonexistent, expected the folder of a JDK (with bin/javac); correct or unset it",
-    )
+    assert found(java)["JAVA_HOME"] == ("bad", message("/nonexistent", "bin/javac"))
 
 
-def test_without_a_jdk_everything_runs_on_runtimes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_jdk_everything_runs_on_runtimes(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """Python suffices, except for one that no run needs."""
     jdks_are(monkeypatch)
     findings = found(java)
@@ -82,23 +76,17 @@ def test_without_a_jdk_everything_runs_on_runtimes(monkeypatch: pytest.MonkeyPat
     needing = [str(release) for release in releases if release.java.needs_jdk]
     assert {findings.pop(release)[0] for release in needing} == {"optional"}
     assert {verdict for verdict, _ in findings.values()} == {"good"}
-    assert findings["Kafka"][1] == "runs on Java 25, which is fetched once (it takes 17 to 26)"
-    assert findings["Elasticsearch 8.19.21"][1] == "runs on Java 25, which is fetched once (it takes 17 to 25)"
+    assert findings["Kafka"][1] == message(25, 17, 26)
+    assert findings["Elasticsearch 8.19.21"][1] == message(25, 17)
 
 
-def test_a_machine_without_runtimes_needs_a_jdk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_runtimes_needs_a_jdk(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """Kafka and one search engine must run; each lack has its command."""
     jdks_are(monkeypatch)
     monkeypatch.setattr(runtimes, "this_machine", lambda: "Linux-s390x")
     findings = found(java)
-    assert findings["Kafka"] == (
-        "bad",
-        "needs a JDK 17 to 26; install one with: apt-get install openjdk-17-jdk-headless",
-    )
-    assert findings["Elasticsearch 9.5.3"] == (
-        "optional",
-        "needs a JDK 21 to 26; install one with: apt-get install openjdk-21-jdk-headless",
-    )
+    assert findings["Kafka"] == ("bad", message(17, 26, "openjdk-17-jdk-headless"))
+    assert findings["Elasticsearch 9.5.3"] == ("optional", message(21, 26, "openjdk-21-jdk-headless"))
     assert [what for what, (verdict, _) in findings.items() if verdict == "bad"] == ["Kafka"]
 
 
@@ -142,17 +130,14 @@ class DiskUsage(NamedTuple):
 
 
 def test_a_full_disk_is_told_with_the_variable_that_names_another(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, message: MakeMessage
 ) -> None:
     """Cache and state may lie on different disks; neither need exist yet."""
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(doctor_module.shutil, "disk_usage", lambda _: DiskUsage(10**10, 8 * 10**9, 2 * 10**9))
     assert found(disk) == {
-        f"disk ({what})": (
-            "bad",
-            f"2 GB free for {tmp_path}/{what}; make room or set SLUICE_{what.upper()} to a folder on another disk",
-        )
+        f"disk ({what})": ("bad", message("2 GB", tmp_path / what, f"SLUICE_{what.upper()}"))
         for what in ("cache", "state")
     }
 
@@ -172,20 +157,20 @@ def test_ports_are_never_missing() -> None:
     assert {verdict for verdict, _ in findings.values()} <= {"good", "optional"}
 
 
-def test_docker_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docker_is_optional(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """Only the containers need it."""
     on_the_path(monkeypatch)
-    assert found(docker) == {
-        "Docker": ("optional", "not installed; needed for `docker compose up` only: apt-get install docker.io")
-    }
+    assert found(docker) == {"Docker": ("optional", message("docker compose up", "docker.io"))}
 
 
-def test_docker_that_does_not_run_is_told_how_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docker_that_does_not_run_is_told_how_to_start_it(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
     """Engine and Compose have a finding each."""
     on_the_path(monkeypatch, "docker")
     monkeypatch.setattr(doctor_module, "first_line_of", lambda *words: "2.40.3" if "compose" in words else None)
     assert found(docker) == {
-        "Docker engine": ("optional", "does not run; start it with: systemctl start docker"),
+        "Docker engine": ("optional", message("systemctl start docker")),
         "Docker Compose": ("good", "2.40.3"),
     }
 

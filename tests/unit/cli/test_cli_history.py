@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from lab.cli.app import main
+from tests.unit.messages import MakeMessage
 
 
 def a_run(
@@ -144,17 +145,19 @@ def test_other_programs_read_them_as_json(sluice_runs: RunsCommand) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("words", "facts"),
     [
-        (("quikstart",), 'sluice: no run of "quikstart" below {folder}, did you mean `quickstart`?'),
+        (("quikstart",), ("quikstart", "quickstart")),
         (
             ("--since", "99999999999w"),
-            "sluice: --since: got 99999999999w, expected a time such as 12h, 2d, 3w or 2026-11-20",
+            ("--since", "99999999999w", "12h", "2d", "3w", "2026-11-20"),
         ),
-        (("--since", "lately"), "sluice: --since: got lately, expected a time such as 12h, 2d, 3w or 2026-11-20"),
+        (("--since", "lately"), ("--since", "lately", "12h", "2d", "3w", "2026-11-20")),
     ],
 )
-def test_what_is_unknown_is_refused(sluice_runs: RunsCommand, folder: Path, words: tuple[str, ...], error: str) -> None:
+def test_what_is_unknown_is_refused(
+    sluice_runs: RunsCommand, words: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """With what was probably meant."""
     status, lines = sluice_runs(*words)
-    assert (status, "".join(lines)) == (2, error.format(folder=folder))
+    assert (status, "".join(lines)) == (2, message(*facts))

@@ -12,6 +12,7 @@ from lab.endpoints import Access, Endpoints, HttpAccess
 from lab.errors import StackError
 from lab.profiles import load_profile
 from lab.targets import TargetName
+from tests.unit.messages import MakeMessage
 
 HERE = ("http://127.0.0.1:9201",)
 CLUSTER = ("https://es-1.example.org:9200", "https://es-2.example.org:9200")
@@ -46,28 +47,32 @@ def said(
 
 
 @pytest.mark.parametrize(
-    ("after", "target", "line"),
+    ("after", "target", "facts"),
     [
-        (servers(HERE), TargetName.LOCAL, "index: curl 'http://127.0.0.1:9201/sluice-quickstart/_search?pretty'\n"),
-        (servers(HERE), TargetName.COMPOSE, "index: curl 'http://127.0.0.1:9201/sluice-quickstart/_search?pretty'\n"),
+        (servers(HERE), TargetName.LOCAL, ("index", "http://127.0.0.1:9201/sluice-quickstart/_search")),
+        (servers(HERE), TargetName.COMPOSE, ("index", "http://127.0.0.1:9201/sluice-quickstart/_search")),
         (
             servers(CLUSTER),
             TargetName.REMOTE,
-            "index: curl 'https://es-1.example.org:9200/sluice-quickstart/_search?pretty'\n",
+            ("index", "https://es-1.example.org:9200/sluice-quickstart/_search"),
         ),
         (
             servers(CLUSTER, "ApiKey c2VjcmV0"),
             TargetName.REMOTE,
-            "index: curl 'https://es-1.example.org:9200/sluice-quickstart/_search?pretty' (with your credentials)\n",
+            ("index", "https://es-1.example.org:9200/sluice-quickstart/_search"),
         ),
     ],
     ids=["local", "compose", "remote", "credentials"],
 )
 def test_a_run_on_servers_that_stay_says_how_its_index_is_queried(
-    monkeypatch: pytest.MonkeyPatch, after: SimpleNamespace, target: TargetName, line: str
+    monkeypatch: pytest.MonkeyPatch,
+    after: SimpleNamespace,
+    target: TargetName,
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """Wherever they are, and without a secret."""
-    assert said(monkeypatch, after, target, is_terminal=False) == line
+    assert said(monkeypatch, after, target, is_terminal=False) == message(*facts)
 
 
 def test_several_indices_are_queried_by_what_their_names_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,26 +83,30 @@ def test_several_indices_are_queried_by_what_their_names_begin_with(monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("after", "target", "line"),
+    ("after", "target", "facts"),
     [
         (
             servers(HERE, stay=False),
             TargetName.LOCAL,
-            "index: gone with its servers, which ./sluice up beforehand would keep\n",
+            ("index", "./sluice up"),
         ),
         (
             servers(()),
             TargetName.COMPOSE,
-            "index: in stopped containers; docker compose up beforehand keeps them running\n",
+            ("index",),
         ),
     ],
     ids=["local", "compose"],
 )
 def test_a_person_is_told_that_the_index_is_gone_and_how_to_keep_it(
-    monkeypatch: pytest.MonkeyPatch, after: SimpleNamespace, target: TargetName, line: str
+    monkeypatch: pytest.MonkeyPatch,
+    after: SimpleNamespace,
+    target: TargetName,
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """In one line; a script has no use for it."""
-    assert said(monkeypatch, after, target) == line
+    assert said(monkeypatch, after, target) == message(*facts)
     assert said(monkeypatch, after, target, is_terminal=False) == ""
 
 

@@ -10,6 +10,7 @@ from lab.cli.app import main
 from lab.profiles import load_profile
 from lab.profiles.mapping import load_mapping
 from lab.profiles.suites import load_suite
+from tests.unit.messages import MakeMessage
 
 BOOKS = b"".join(
     b'{"isbn":"%013d","title":"the %d of the rings","offers":[{"shop":"a","price":1},{"shop":"b","price":2}]}\n'
@@ -66,7 +67,7 @@ def test_the_files_that_it_writes_can_be_run(
 
 
 def test_it_says_what_it_proposes_and_what_to_do_next(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """The sample, the key, the mapping with its reasons, the files, three commands."""
     (folder / "books.ndjson").write_bytes(BOOKS)
@@ -74,38 +75,35 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
     assert initialised(monkeypatch, "books.ndjson", "--name", "used-books", "--sample", "100") == 0
 
     assert capsys.readouterr().out.splitlines() == [
-        "read 100 documents of books.ndjson, spread over the file; --sample reads more",
-        "key: isbn, present and unique in these. A later document with the key of an earlier one overwrites it.",
-        "mapping: 2 keyword, 1 text, 1 nested, 1 byte. Dynamic is false: fields absent from the sample are "
-        "stored but not indexed; they never cause a rejection.",
-        "nested: offers. Each object of these arrays is indexed as a document of its own, so that a query can "
-        "match two fields of one object; `object` costs less.",
+        message(100, "books.ndjson", "--sample"),
+        message("key: isbn"),
+        message("mapping", "2 keyword", "1 text", "1 nested", "1 byte"),
+        message("nested: offers", "object"),
         *(f"written: {path}" for path in WRITTEN),
         "next:",
-        "  ./sluice show used-books  # every value",
-        "  ./sluice run used-books  # load it once",
-        "  ./sluice suite used-books  # which setting is faster",
+        message("./sluice show used-books"),
+        message("./sluice run used-books"),
+        message("./sluice suite used-books"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "line"),
+    ("content", "words", "facts"),
     [
         (
             b'{"n":1}\n{"n":1}\n',
             (),
-            "key: none; no field is present and unique in all of them. The id is the document's number in the file,"
-            " so a document that occurs twice is stored twice.",
+            ("key: none",),
         ),
         (
             b'{"n":1}\n{"n":1}\n',
             ("--key", "n"),
-            "key: n. Of all of them, 1 overwrite an earlier document of the same key.",
+            ("key: n", 1),
         ),
         (
             b'{"x":{"a":1}}\n{"x":1}\n',
             (),
-            "not indexed: x (objects and other values: no type takes both).",
+            ("not indexed: x",),
         ),
     ],
 )
@@ -115,47 +113,42 @@ def test_what_may_surprise_is_said(  # noqa: PLR0917 - fixtures and cases
     capsys: pytest.CaptureFixture[str],
     content: bytes,
     words: tuple[str, ...],
-    line: str,
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """No key, a key that repeats, and what is stored only."""
     (folder / "books.ndjson").write_bytes(content)
 
     assert initialised(monkeypatch, "books.ndjson", *words) == 0
 
-    assert line in capsys.readouterr().out.splitlines()
+    assert message(*facts) in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "message"),
+    ("content", "words", "facts"),
     [
-        (b"", (), "books.ndjson: is empty; expected one JSON object per line"),
+        (b"", (), ("books.ndjson",)),
         (
             b'{"id":1}\n[2]\n{"id":\n{"_id":4}\n',
             (),
-            "a run refuses these lines; correct or remove them:\n"
-            "  books.ndjson:2: got an array, expected a JSON object\n"
-            "  books.ndjson:3: is not JSON at column 7: unexpected end of data\n"
-            "  books.ndjson:4: _id: Elasticsearch reserves this name; rename the field",
+            ("books.ndjson:2", "books.ndjson:3", 7, "books.ndjson:4", "_id"),
         ),
         (
             b"1\n" * 7,
             (),
-            "a run refuses these lines; correct or remove them:\n"
-            + "".join(f"  books.ndjson:{line}: got a number, expected a JSON object\n" for line in range(1, 6))
-            + "  (the rest was not read)",
+            tuple(f"books.ndjson:{line}" for line in range(1, 6)),
         ),
         (
             b'{"id":1}\n{}\n',
             ("--key", "id"),
-            "a run refuses these lines; correct or remove them:\n"
-            "  books.ndjson:2: id: the key field is missing or empty; every document needs one",
+            ("books.ndjson:2",),
         ),
         (
             BOOKS,
             ("--name", "My Books"),
-            '--name: got "My Books", expected up to 40 of a-z, 0-9 and hyphens, such as used-books',
+            ("--name", "My Books", 40, "0-9"),
         ),
-        (BOOKS, ("--name", "dynamic"), "mappings/dynamic.json: exists; choose another --name, or remove it"),
+        (BOOKS, ("--name", "dynamic"), ("mappings/dynamic.json", "--name")),
     ],
 )
 def test_what_does_not_serve_is_refused_and_nothing_is_written(  # noqa: PLR0917 - fixtures and cases
@@ -164,19 +157,20 @@ def test_what_does_not_serve_is_refused_and_nothing_is_written(  # noqa: PLR0917
     capsys: pytest.CaptureFixture[str],
     content: bytes,
     words: tuple[str, ...],
-    message: str,
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """The exit status is 2; lines are named."""
     (folder / "books.ndjson").write_bytes(content)
 
     assert initialised(monkeypatch, "books.ndjson", *words) == 2
 
-    assert capsys.readouterr().err == f"sluice: {message}\n"
+    assert capsys.readouterr().err == message(*facts)
     assert [path.name for path in folder.iterdir()] == ["books.ndjson"]
 
 
 def test_a_folder_that_cannot_be_written_leaves_nothing_behind(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
     """The profile, which was written first, goes again."""
     (folder / "books.ndjson").write_bytes(BOOKS)
@@ -185,5 +179,5 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_behind(
 
     assert initialised(monkeypatch, "books.ndjson") == 2
 
-    assert capsys.readouterr().err == "sluice: experiments/suites: cannot be written (File exists)\n"
+    assert capsys.readouterr().err == message("experiments/suites")
     assert not list(folder.rglob("*.yaml"))

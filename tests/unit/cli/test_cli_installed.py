@@ -14,6 +14,7 @@ from lab.stack.plugin import stamp_file
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import typed_command
+from tests.unit.messages import MakeMessage
 
 
 @pytest.fixture(autouse=True)
@@ -24,25 +25,21 @@ def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("words", [("test",), ("test", "--quick"), ("compose-env",), ("doctor", "--compose")])
-def test_what_needs_a_checkout_is_refused_in_a_sentence(words: tuple[str, ...]) -> None:
+def test_what_needs_a_checkout_is_refused_in_a_sentence(words: tuple[str, ...], message: MakeMessage) -> None:
     """With exit status 2, as every input that cannot be right."""
     what = "doctor --compose" if "--compose" in words else words[0]
 
     done = CliRunner().invoke(app, words)
 
     assert isinstance(done.exception, ProfileError)
-    assert str(done.exception) == (
-        f"{what}: needs a checkout of Sluice, got an installed package; run it with the launcher of a checkout"
-    )
+    assert str(done.exception) == message(what)
 
 
-def test_containers_are_those_of_a_checkout() -> None:
+def test_containers_are_those_of_a_checkout(message: MakeMessage) -> None:
     """Before anything is asked of Docker."""
     with pytest.raises(ProfileError) as refusal:
         servers_of(TargetName.COMPOSE, None)
-    assert str(refusal.value) == (
-        "--target compose: needs a checkout of Sluice, got an installed package; run it with the launcher of a checkout"
-    )
+    assert str(refusal.value) == message("--target compose")
 
 
 def test_the_help_lists_what_can_be_run() -> None:

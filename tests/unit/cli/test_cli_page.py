@@ -7,6 +7,7 @@ import pytest
 from lab.cli import page
 from lab.cli.page import PASSWORD, is_here, is_wanted, known_address, page_password
 from lab.errors import ProfileError
+from tests.unit.messages import MakeMessage
 
 
 @pytest.mark.parametrize(
@@ -60,29 +61,33 @@ def test_a_password_comes_from_the_environment_and_leaves_it(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("typed", "sentence"),
+    ("typed", "facts"),
     [
-        (["short", "short"], "--bind 192.168.1.7: got a password of 5 characters, expected 12 or more"),
+        (["short", "short"], ("--bind 192.168.1.7", 5, 12)),
         (
             ["correct horse", "correct house"],
-            "--bind 192.168.1.7: got two different passwords, expected the same one twice",
+            ("--bind 192.168.1.7",),
         ),
     ],
 )
-def test_a_password_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, typed: list[str], sentence: str) -> None:
+def test_a_password_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch, typed: list[str], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Too short, or mistyped."""
     monkeypatch.delenv(PASSWORD, raising=False)
     monkeypatch.setattr(page.sys, "stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr(page.getpass, "getpass", lambda _prompt: typed.pop(0))
     with pytest.raises(ProfileError) as refusal:
         page_password("192.168.1.7")
-    assert str(refusal.value) == sentence
+    assert str(refusal.value) == message(*facts)
 
 
-def test_without_a_terminal_the_password_must_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_the_password_must_be_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
     """Nobody is there to be asked."""
     monkeypatch.delenv(PASSWORD, raising=False)
     monkeypatch.setattr(page.sys, "stdin", SimpleNamespace(isatty=lambda: False))
     with pytest.raises(ProfileError) as refusal:
         page_password("192.168.1.7")
-    assert str(refusal.value) == f"--bind 192.168.1.7: got no password, expected one in {PASSWORD}"
+    assert str(refusal.value) == message("--bind 192.168.1.7", PASSWORD)

@@ -9,6 +9,7 @@ import yaml
 from lab.cli.app import main
 from lab.cli.profiles import size_text
 from lab.profiles import load_profile, profile_names
+from tests.unit.messages import MakeMessage
 
 FROM_THE_COMMAND_LINE = {"file": ("--set", "dataset.path=books.ndjson")}
 
@@ -66,13 +67,9 @@ def test_for_a_program_a_profile_has_its_size_in_figures(sluice: Command) -> Non
 
 
 @pytest.mark.parametrize("what", ["profile", "suite"])
-def test_a_name_that_nothing_has_is_refused(sluice: Command, what: str) -> None:
+def test_a_name_that_nothing_has_is_refused(sluice: Command, what: str, message: MakeMessage) -> None:
     """With the way to all of them."""
-    assert sluice(f"{what}s", "nope") == (
-        2,
-        "",
-        f'sluice: no {what} has "nope" in its name; ./sluice {what}s lists all of them\n',
-    )
+    assert sluice(f"{what}s", "nope") == (2, "", message(what, "nope", f"./sluice {what}s"))
 
 
 @pytest.mark.parametrize(

@@ -7,49 +7,52 @@ import pytest
 from lab.cli import publish
 from lab.endpoints import HttpAccess, api_key, basic
 from lab.errors import ProfileError
+from tests.unit.messages import MakeMessage
 
 
 @pytest.mark.parametrize(
-    ("address", "sentence"),
+    ("address", "facts"),
     [
-        ("localhost:9200", "--to: got localhost:9200, expected an address such as http://localhost:9200"),
-        ("ftp://localhost", "--to: got ftp://localhost, expected an address such as http://localhost:9200"),
-        ("http://[::1", "--to: got http://[::1, expected an address such as http://localhost:9200"),
+        ("localhost:9200", ("--to", "localhost:9200", "http://localhost:9200")),
+        ("ftp://localhost", ("--to", "ftp://localhost", "http://localhost:9200")),
+        ("http://[::1", ("--to", "http://[::1", "http://localhost:9200")),
         (
             "https://elastic:horse@localhost:9200",
-            "--to: got an address with a user in it, expected --user and --password-env instead",
+            ("--to", "--user", "--password-env"),
         ),
     ],
 )
-def test_an_address_is_an_address_without_a_password(address: str, sentence: str) -> None:
+def test_an_address_is_an_address_without_a_password(
+    address: str, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """A password in it would stand in the shell's history, and must not be repeated in the sentence."""
     with pytest.raises(ProfileError) as refusal:
         publish.server_url(address, "--to")
-    assert str(refusal.value) == sentence
+    assert str(refusal.value) == message(*facts)
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "facts"),
     [
         (
             ("KEY", "elastic", None),
-            "--api-key-env: got --user or --password-env as well, expected one way to authenticate",
+            ("--api-key-env", "--user", "--password-env"),
         ),
-        ((None, "elastic", None), "--user, --password-env: got one of them, expected both or neither"),
-        ((None, None, "PASSWORD"), "--user, --password-env: got one of them, expected both or neither"),
+        ((None, "elastic", None), ("--user", "--password-env")),
+        ((None, None, "PASSWORD"), ("--user", "--password-env")),
         (
             ("SLUICE_TEST_NO_SUCH", None, None),
-            "--api-key-env: SLUICE_TEST_NO_SUCH: is not set, expected an environment variable that holds the secret",
+            ("--api-key-env: SLUICE_TEST_NO_SUCH",),
         ),
     ],
 )
 def test_one_whole_way_to_authenticate_is_expected(
-    given: tuple[str | None, str | None, str | None], sentence: str
+    given: tuple[str | None, str | None, str | None], facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """Half a way, two ways, or a variable that is not there are refused."""
     with pytest.raises(ProfileError) as refusal:
         publish.access_of(*given, None)
-    assert str(refusal.value) == sentence
+    assert str(refusal.value) == message(*facts)
 
 
 def test_secrets_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from lab.cli.app import main
 from lab.cli.produce import client_settings
 from lab.display import console
 from lab.stack.local import LocalStack
+from tests.unit.messages import MakeMessage, Naming
 
 Ended = tuple[int, str, str]
 Command = Callable[..., Ended]
@@ -51,30 +52,32 @@ def sluice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "facts"),
     [
-        (("quickstrat",), 'unknown profile "quickstrat", did you mean `quickstart`?'),
+        (("quickstrat",), ("quickstrat", "quickstart")),
         (
             ("quickstart", "--set", "index.refresh_intervall=1s"),
-            "--set index.refresh_intervall: unknown key, did you mean `refresh_interval`?",
+            ("--set index.refresh_intervall", "refresh_interval"),
         ),
-        (("quickstart", "--set", "mapping=aladin.nested.statik"), "did you mean `aladin.nested.static`?"),
-        (("quickstart", "--dataset", "aladdin"), "did you mean `aladin`?"),
-        (("quickstart", "--documennts", "3"), "--documennts"),
-        (("file", "--path", "absent.ndjson", "--key", "k"), "absent.ndjson"),
+        (("quickstart", "--set", "mapping=aladin.nested.statik"), ("aladin.nested.static",)),
+        (("quickstart", "--dataset", "aladdin"), ("aladin",)),
+        (("quickstart", "--documennts", "3"), ("--documennts",)),
+        (("file", "--path", "absent.ndjson", "--key", "k"), ("absent.ndjson",)),
         (
             ("sink/drain", "--set", "sink.config={connector.class: com.example.RivalSinkConnector}"),
-            "no plugin here has the class com.example.RivalSinkConnector; put the plugin's folder into",
+            ("com.example.RivalSinkConnector",),
         ),
-        (("sink/naive-python", "--set", "sink.command=[no-such-pipeline]"), "no-such-pipeline: no such program here"),
-        (("sink/drain", "--set", "sink.plugin_path=/plugins/gone"), "/plugins/gone: no such folder"),
+        (("sink/naive-python", "--set", "sink.command=[no-such-pipeline]"), ("no-such-pipeline",)),
+        (("sink/drain", "--set", "sink.plugin_path=/plugins/gone"), ("/plugins/gone",)),
     ],
     ids=["profile", "key", "mapping", "dataset", "option", "file", "connector", "program", "plugin folder"],
 )
-def test_a_run_of_what_is_not_there_is_refused(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
+def test_a_run_of_what_is_not_there_is_refused(
+    sluice: Command, words: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Exit status 2, and the nearest name or the one that is missing."""
     status, _, errors = sluice("run", *words)
-    assert (status, sentence in errors) == (2, True), errors
+    assert (status, errors) == (2, message(*facts))
 
 
 @pytest.mark.parametrize(
@@ -91,26 +94,28 @@ def test_a_bad_line_of_a_file_is_named(sluice: Command, tmp_path: Path, second_l
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "facts"),
     [
-        (("--dataset", "aladdin"), "dataset: aladdin: unknown dataset, did you mean `aladin`?"),
-        (("--option", "modell=flat"), "dataset: modell: unknown option of dataset aladin, did you mean `model`?"),
-        (("--option", "shops_max=many"), "--option shops_max: got many, expected a number"),
-        (("--client", "acks"), "--client acks: got no value, expected NAME=VALUE"),
-        (("--share", "2"), "--share: got 2, expected such as 2/5"),
-        (("--share", "2/5"), "--share 2/5: got no --start-at, expected the instant at which all 5 shares start"),
-        (("--start-at", "soon"), "--start-at: got soon, expected an instant such as 20"),
-        (("--start-at", "2020-01-01"), "--start-at: got 2020-01-01, expected an instant to come; now it is 20"),
-        (("--record", "no/such/1.json"), "--record: got no/such/1.json, expected a file in a folder that exists"),
-        (("--path", "no-such.ndjson"), "dataset: no-such.ndjson: no such file"),
-        (("--dataset", "aladin", "--key", "isbn"), "dataset: key: unknown option of dataset aladin"),
-        (("--client-file", "no-such"), "--client-file: no-such: cannot be read (FileNotFoundError)"),
+        (("--dataset", "aladdin"), ("dataset", "aladin")),
+        (("--option", "modell=flat"), ("dataset", "model")),
+        (("--option", "shops_max=many"), ("--option shops_max", "many")),
+        (("--client", "acks"), ("--client acks", "NAME=VALUE")),
+        (("--share", "2"), ("--share", 2, "2/5")),
+        (("--share", "2/5"), ("--share 2/5", "--start-at")),
+        (("--start-at", "soon"), ("--start-at", "soon")),
+        (("--start-at", "2020-01-01"), ("--start-at", "2020-01-01")),
+        (("--record", "no/such/1.json"), ("--record", "no/such/1.json")),
+        (("--path", "no-such.ndjson"), ("dataset: no-such.ndjson",)),
+        (("--dataset", "aladin", "--key", "isbn"), ("dataset",)),
+        (("--client-file", "no-such"), ("--client-file: no-such",)),
     ],
 )
-def test_produce_refuses_what_it_does_not_know(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
+def test_produce_refuses_what_it_does_not_know(
+    sluice: Command, words: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Before it asks a broker, of which there is none."""
     status, _, errors = sluice("produce", "never-made", "--bootstrap-servers", "127.0.0.1:1", *words)
-    assert (status, errors.startswith(f"sluice: {sentence}")) == (2, True), errors
+    assert (status, errors) == (2, message(*facts))
 
 
 @pytest.mark.parametrize(
@@ -133,27 +138,31 @@ def test_client_settings_come_from_a_file_or_from_standard_input(
         assert client_settings("-") == settings
 
 
-def test_a_setting_without_a_value_is_refused_and_not_shown(sluice: Command, tmp_path: Path) -> None:
+def test_a_setting_without_a_value_is_refused_and_not_shown(
+    sluice: Command, tmp_path: Path, message: MakeMessage
+) -> None:
     """It may be a secret on a line of its own."""
     file = tmp_path / "client.properties"
     file.write_text("# of the lab\n\nsasl.username = lab\nhunter\n")
     words = ("produce", "never-made", "--bootstrap-servers", "127.0.0.1:1", "--client-file", str(file))
-    assert sluice(*words) == (2, "", f"sluice: --client-file: {file}:4: got no value, expected NAME=VALUE\n")
+    assert sluice(*words) == (2, "", message("--client-file", f"{file}:4", "NAME=VALUE"))
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "facts"),
     [
-        (("--drivers", "2"), "--drivers: got --target local, expected --target remote: no other host reaches servers"),
-        (("--drivers", "2", "--driver", "a"), "--drivers: got --driver as well, expected hosts for ssh, or a number"),
-        (("--drivers", "2", "--target", "remote"), "--drivers: quickstart: got load.mode=drain, expected a stream at"),
-        (("--start-in", "30"), "--start-in: got no drivers, expected --drivers or --driver beside it"),
+        (("--drivers", "2"), ("--drivers", "--target")),
+        (("--drivers", "2", "--driver", "a"), ("--drivers", "--driver")),
+        (("--drivers", "2", "--target", "remote"), ("--drivers: quickstart", "load.mode=drain")),
+        (("--start-in", "30"), ("--start-in", "--drivers", "--driver")),
     ],
 )
-def test_drivers_of_what_they_cannot_send_are_refused(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
+def test_drivers_of_what_they_cannot_send_are_refused(
+    sluice: Command, words: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Before the servers are asked for."""
     status, _, errors = sluice("run", "quickstart", *words)
-    assert (status, errors.startswith(f"sluice: {sentence}")) == (2, True), errors
+    assert (status, errors) == (2, message(*facts))
 
 
 def test_profiles_are_listed_and_shown_with_where_each_value_comes_from(sluice: Command) -> None:
@@ -175,18 +184,13 @@ def test_the_plan_of_a_suite_starts_nothing(sluice: Command, tmp_path: Path) -> 
     assert "block 3:" in output
 
 
-def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command) -> None:
+def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command, message: MakeMessage) -> None:
     """And the sentence says what leads there."""
-    assert sluice("dead-letters", "show") == (
-        3,
-        "",
-        "sluice: no servers of ./sluice up are running: a run stops the servers that it starts, and its index and "
-        "dead letters are gone with them; to keep them, start servers before the run with: ./sluice up\n",
-    )
+    assert sluice("dead-letters", "show") == (3, "", message("./sluice up"))
 
 
 def test_two_commands_do_not_share_servers_at_once(sluice: Command, tmp_path: Path) -> None:
     """The second is told which process to wait for."""
     with LocalStack(tmp_path / "state").exclusively():
         status, _, errors = sluice("run", "quickstart", "--documents", "11")
-    assert (status, f"(process {os.getpid()}) is using the servers of this checkout" in errors) == (3, True)
+    assert (status, errors) == (3, Naming(os.getpid()))

@@ -10,6 +10,7 @@ from lab.profiles import Profile
 from lab.stream.check import StreamAccounting
 from producers.share import Share
 from tests.unit.clients.rest_server import rest
+from tests.unit.messages import MakeMessage
 
 
 def chosen(
@@ -26,19 +27,19 @@ def test_a_rate_is_a_number_or_as_fast_as_the_sink(text: str, expected: float | 
 
 
 @pytest.mark.parametrize("text", ["0", "-7", "inf", "nan", "fast", ""])
-def test_another_rate_is_refused(text: str) -> None:
+def test_another_rate_is_refused(text: str, message: MakeMessage) -> None:
     """With what was expected."""
     with pytest.raises(ProfileError) as refusal:
         rate_of(text)
-    assert str(refusal.value) == f"--rate: got {text}, expected documents per second above 0, or max"
+    assert str(refusal.value) == message("--rate", text, 0)
 
 
-def test_a_share_is_one_of_several() -> None:
+def test_a_share_is_one_of_several(message: MakeMessage) -> None:
     """Without one it is the whole."""
     assert (share_of(None), share_of("2/3")) == (Share(1, 1), Share(2, 3))
     with pytest.raises(ProfileError) as refusal:
         share_of("3")
-    assert str(refusal.value) == "--share: got 3, expected such as 2/5"
+    assert str(refusal.value) == message("--share", 3, "2/5")
 
 
 def test_values_of_the_profile_can_be_set() -> None:
@@ -55,24 +56,24 @@ def test_a_lap_is_as_long_as_asked_for() -> None:
     assert chosen("file", documents=2003, path="books.ndjson", key="isbn13").dataset.documents is None
 
 
-def test_another_plugin_has_a_template_of_its_own() -> None:
+def test_another_plugin_has_a_template_of_its_own(message: MakeMessage) -> None:
     """A profile that names another connector keeps it."""
     assert chosen("quickstart", sink="confluent").sink.connector == "confluent"
     assert chosen("sink/empty", sink="confluent").sink.connector == "empty"
     with pytest.raises(ProfileError) as refusal:
         chosen("quickstart", sink="aiven")
-    assert str(refusal.value) == "--sink: got aiven, expected sluice or confluent"
+    assert str(refusal.value) == message("--sink", "aiven")
 
 
-def test_the_accounting_is_one_sentence() -> None:
+def test_the_accounting_is_one_sentence(message: MakeMessage) -> None:
     """With the verdict at its end."""
     accounting = StreamAccounting(sent=5003, distinct=2003, stored=2003, dead_lettered=0, sampled=1000, problems=())
-    assert sentence_of(accounting) == (
-        "5,003 documents sent, 2,003 of them distinct; 2,003 in the index, 0 dead letters, 1,000 compared: verified"
-    )
+    assert sentence_of(accounting) == message("5,003", "2,003", 0, "1,000", "verified")
 
 
-def test_the_heart_beats_whether_something_is_said_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_heart_beats_whether_something_is_said_or_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], message: MakeMessage
+) -> None:
     """The health check looks at it; a reader gets a line every half minute only."""
     heart = tmp_path / "heart"
     reporter = Reporter(2003, heart)
@@ -80,7 +81,7 @@ def test_the_heart_beats_whether_something_is_said_or_not(tmp_path: Path, capsys
     heart.unlink()
     reporter.waiting(211, 5003)
     assert heart.exists()
-    assert capsys.readouterr().out == "streaming from document 0 on, 2,003 to a lap; the sink is 0 behind\n"
+    assert capsys.readouterr().out == message(0, "2,003")
 
 
 def test_kibana_gets_its_objects_and_a_reader_the_addresses(

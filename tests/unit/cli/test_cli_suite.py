@@ -17,10 +17,10 @@ from lab.run.folder import RunFolder
 from lab.targets.servers import ONE_SET
 from tests.unit.analysis.suite.made_effects import an_effect
 from tests.unit.analysis.suite.suite_folders import RATE
+from tests.unit.messages import MakeMessage
 
 Ended = tuple[int, str]
 WRONG_RATES = ("fast", "0", "0%", "201%", "inf", "nan", "70%%")
-RATES = "documents per second, such as `600`, or a share of the limit, such as `70 %`"
 
 
 class Servers:
@@ -119,6 +119,7 @@ def test_a_suite_without_a_finished_run_has_no_report(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    message: MakeMessage,
 ) -> None:
     """Exit status 2, and how to go on, instead of a table of dashes."""
     ended(Servers())
@@ -126,28 +127,22 @@ def test_a_suite_without_a_finished_run_has_no_report(
     monkeypatch.setattr("sys.argv", ["sluice", "report", "a-a", "--runs", str(tmp_path)])
     status = main()
     again = f"./sluice suite a-a --runs {tmp_path} --resume"
-    assert (status, capsys.readouterr()) == (
-        2,
-        ("", f"sluice: {folder}: no run of this suite has finished; finish it with: {again}\n"),
-    )
+    assert (status, capsys.readouterr()) == (2, ("", message(again, folder=folder)))
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("words", "facts"),
     [
-        (("--repeats", "3", "--minutes", "9"), "--repeats: cannot be combined with --minutes or --precision"),
-        (("--repeats", "3", "--precision", "5%"), "--repeats: cannot be combined with --minutes or --precision"),
-        (("--starts", "2"), "--starts: got 2, expected 1: these servers are not started for the suite alone"),
-        (("--duets", "--repeats", "3"), "--duets: got 3 repeats, expected --minutes or --precision"),
-        (("--duets", "--minutes", "9", "--rate", "70%"), "--duets: got a rate, expected drains"),
-        (
-            ("--duets", "--minutes", "9"),
-            "--duets: these servers are one set, expected --target local, which starts two",
-        ),
-        (("--precision", "narrow"), "--precision: got narrow, expected a share in percent, such as 5%"),
-        (("--precision", "0%"), "--precision: got 0%, expected a share in percent, such as 5%"),
-        (("--precision", "101%"), "--precision: got 101%, expected a share in percent, such as 5%"),
-        *((("--rate", rate), f"--rate: got {rate}, expected {RATES}") for rate in WRONG_RATES),
+        (("--repeats", "3", "--minutes", "9"), ("--repeats", "--minutes", "--precision")),
+        (("--repeats", "3", "--precision", "5%"), ("--repeats", "--minutes", "--precision")),
+        (("--starts", "2"), ("--starts", 2, 1)),
+        (("--duets", "--repeats", "3"), ("--duets", 3, "--minutes", "--precision")),
+        (("--duets", "--minutes", "9", "--rate", "70%"), ("--duets", "rate", "drains")),
+        (("--duets", "--minutes", "9"), ("--duets", "--target local")),
+        (("--precision", "narrow"), ("--precision", "narrow", 5)),
+        (("--precision", "0%"), ("--precision", 0, 5)),
+        (("--precision", "101%"), ("--precision", 101, 5)),
+        *((("--rate", rate), ("--rate", rate, "70 %")) for rate in WRONG_RATES),
     ],
 )
 def test_what_a_suite_cannot_do_is_refused(
@@ -155,27 +150,26 @@ def test_what_a_suite_cannot_do_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
-    error: str,
+    *,
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """It ends by repeats, or by a width and a time, on servers of its own where they start anew; nothing is begun."""
     monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
     monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--runs", str(tmp_path), *words])
-    assert (main(), capsys.readouterr().err) == (2, f"sluice: {error}\n")
+    assert (main(), capsys.readouterr().err) == (2, message(*facts))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_suite_that_rates_decide_does_not_run_in_pairs(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, message: MakeMessage
 ) -> None:
     """Who ends first leaves its cores to the other."""
     monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
     words = ["sluice", "suite", "sink-race", "--runs", str(tmp_path), "--duets", "--minutes", "9"]
     monkeypatch.setattr("sys.argv", words)
     assert main() == 2
-    assert capsys.readouterr().err == (
-        "sluice: --duets: got indexing_rate_docs_per_s/primaries as the suite's first metric, expected"
-        " cpu_s_per_million_docs: rates of two runs that share the cores are of neither alone\n"
-    )
+    assert capsys.readouterr().err == message("--duets", "indexing_rate_docs_per_s/primaries", "cpu_s_per_million_docs")
 
 
 @pytest.mark.parametrize(
@@ -217,26 +211,25 @@ def test_a_plan_says_at_which_rate_a_suite_streams(
 
 
 def test_only_drains_can_stream_instead(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, message: MakeMessage
 ) -> None:
     """A load of queries loads nothing."""
     monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
     monkeypatch.setattr("sys.argv", ["sluice", "suite", "vectors-recall", "--runs", str(tmp_path), "--rate", "600"])
     assert main() == 2
-    assert capsys.readouterr().err.endswith(" is no drain, expected a suite of drains only\n")
+    assert capsys.readouterr().err == message("hnsw")
 
 
-def test_a_suite_keeps_its_rate_when_it_is_resumed(ended: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_a_suite_keeps_its_rate_when_it_is_resumed(
+    ended: Callable[..., tuple[int, str, str]], tmp_path: Path, message: MakeMessage
+) -> None:
     """Another one would be another suite."""
     ended(Servers(), "--rate", "70 %")
     (folder,) = (file.parent for file in tmp_path.rglob("plan.json"))
     status, last, _ = ended(Servers(), "--resume")
     assert (status, last.startswith("interrupted")) == (130, True)
     status, _, errors = ended(Servers(), "--rate", "600", "--resume")
-    assert (status, errors) == (
-        2,
-        f"sluice: {folder}: cannot be resumed at another rate than it was begun with: 70 %\n",
-    )
+    assert (status, errors) == (2, message(70, folder=folder))
 
 
 def minutes_of(runs: Path) -> float | None:
@@ -256,20 +249,22 @@ def test_a_suite_may_be_given_another_time_when_it_is_resumed(
     assert minutes_of(tmp_path) == 20
 
 
-def test_a_suite_keeps_its_seed_when_it_is_resumed(ended: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_a_suite_keeps_its_seed_when_it_is_resumed(
+    ended: Callable[..., tuple[int, str, str]], tmp_path: Path, message: MakeMessage
+) -> None:
     """Another order for the rest would be one that nobody has drawn."""
     ended(Servers(), "--minutes", "9", "--seed", "7")
     (folder,) = (file.parent for file in tmp_path.rglob("plan.json"))
     status, _, errors = ended(Servers(), "--seed", "8", "--resume")
-    assert (status, errors) == (2, f"sluice: {folder}: was started with seed 7; leave out --seed\n")
+    assert (status, errors) == (2, message(7, "--seed", folder=folder))
 
 
 @pytest.mark.parametrize(
-    ("begun", "resumed", "how"),
+    ("begun", "resumed", "facts"),
     [
-        (("--minutes", "9"), ("--repeats", "3"), "for a width or a time"),
-        (("--repeats", "3"), ("--minutes", "9"), "with 3 repeats"),
-        (("--repeats", "3"), ("--repeats", "4"), "with 3 repeats"),
+        (("--minutes", "9"), ("--repeats", "3"), ("width",)),
+        (("--repeats", "3"), ("--minutes", "9"), (3,)),
+        (("--repeats", "3"), ("--repeats", "4"), (3,)),
     ],
 )
 def test_a_suite_is_not_ended_in_another_way_than_it_was_begun(
@@ -277,35 +272,38 @@ def test_a_suite_is_not_ended_in_another_way_than_it_was_begun(
     tmp_path: Path,
     begun: tuple[str, ...],
     resumed: tuple[str, ...],
-    how: str,
+    facts: tuple[object, ...],
+    *,
+    message: MakeMessage,
 ) -> None:
     """Its first blocks would follow one rule, and its last another."""
     ended(Servers(), *begun)
     (folder,) = (file.parent for file in tmp_path.rglob("plan.json"))
     status, _, errors = ended(Servers(), *resumed, "--resume")
     assert status == 2
-    assert errors == f"sluice: {folder}: was started {how}; leave out --repeats, --minutes and --precision\n"
+    assert errors == message("--repeats", "--minutes", "--precision", *facts, folder=folder)
 
 
 CPU = MetricKey(name="cpu_s_per_million_docs", scope="elasticsearch")
-WIDTHS = "intervals of ±5.0 % to ±20 % in CPU per million documents (elasticsearch) after 3 blocks"
 
 
 @pytest.mark.parametrize(
-    ("to_come", "told"),
-    [(6, f"{WIDTHS}; with 6 more in the time left, expect about ±1.7 %"), (0, WIDTHS), (None, WIDTHS)],
+    ("to_come", "facts"),
+    [(6, ("6 more", "±1.7 %")), (0, ()), (None, ())],
 )
-def test_a_suite_under_way_says_how_wide_its_intervals_are(to_come: int | None, told: str) -> None:
+def test_a_suite_under_way_says_how_wide_its_intervals_are(
+    to_come: int | None, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """And what the time that is left will buy, by the noise so far; other metrics do not count."""
     effects = (
         an_effect("narrow", CPU, (1 / 1.05, 1.0, 1.05), "undecided", ratios=(0.98, 1.0, 1.02)),
         an_effect("wide", CPU, (1 / 1.2, 1.0, 1.2), "undecided", ratios=(0.98, 1.0, 1.02)),
         an_effect("other", RATE, (0.1, 1.0, 10.0), "undecided"),
     )
-    assert suite_display.widths_text(effects, CPU, to_come).startswith(told)
+    assert suite_display.widths_text(effects, CPU, to_come) == message("±5.0 % to ±20 %", "3 blocks", *facts)
 
 
-def test_what_is_expected_of_the_time_left_is_not_promised_of_every_comparison() -> None:
+def test_what_is_expected_of_the_time_left_is_not_promised_of_every_comparison(message: MakeMessage) -> None:
     """One scatters by a third, and has fewer blocks: it will not be within 2 %."""
     effects = (
         an_effect("quiet", CPU, (1 / 1.05, 1.0, 1.05), "undecided", ratios=(0.98, 1.0, 1.02, 1.0, 1.0)),
@@ -313,8 +311,7 @@ def test_what_is_expected_of_the_time_left_is_not_promised_of_every_comparison()
         an_effect("wild", CPU, (1 / 1.4, 1.0, 1.4), "undecided", ratios=(0.7, 1.0, 1.3)),
     )
     told = suite_display.widths_text(effects, CPU, 6)
-    assert " after 3–5 blocks; with 6 more " in told
-    assert told.endswith(" in the median comparison")
+    assert told == message("3–5", 6, "median")
 
 
 @pytest.mark.parametrize(
@@ -356,24 +353,28 @@ def test_a_race_of_queries_is_decided_by_their_time(
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("words", "facts"),
     [
-        ((), "--set: got no setting with several values, expected one, such as sink.config.batch.size=2000,500,5000"),
+        ((), ("--set", "sink.config.batch.size=2000,500,5000")),
         (
             ("--set", "sink.tasks=1"),
-            "--set: got no setting with several values, expected one, such as sink.config.batch.size=2000,500,5000",
+            ("--set", "sink.config.batch.size=2000,500,5000"),
         ),
-        (("--set", "sink.tasks=1,many"), '--set sink.tasks: got "many", expected a whole number'),
+        (("--set", "sink.tasks=1,many"), ("--set sink.tasks", "many")),
     ],
 )
 def test_a_race_of_nothing_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], error: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    facts: tuple[object, ...],
+    message: MakeMessage,
 ) -> None:
     """Before anything is started."""
     monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
     monkeypatch.setattr("sys.argv", ["sluice", "race", "quickstart", *words])
     assert main() == 2
-    assert capsys.readouterr().err.startswith(f"sluice: {error}")
+    assert capsys.readouterr().err == message(*facts)
 
 
 def test_pairs_are_called_pairs() -> None:

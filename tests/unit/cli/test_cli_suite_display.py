@@ -12,6 +12,7 @@ from lab.records.result import Metric, Result, Window
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.verification import Documents
 from lab.suite.plan import Estimate
+from tests.unit.messages import MakeMessage
 
 METRICS = (
     Metric(name="indexing_rate_docs_per_s", scope="primaries", unit="docs/s", value=4449.4),
@@ -75,60 +76,61 @@ def shown(
 
 
 @pytest.mark.parametrize(
-    ("ended", "line"),
+    ("ended", "facts"),
     [
-        (run(), "✓ block 2: two shards · 4,450/s · 0.39 ms · 13 s"),
+        (run(), ("block 2", "4,450/s", "0.39 ms", "13 s")),
         (
             run(status="void", reason="3 documents are missing"),
-            "✗ void block 2: two shards · 4,450/s · 0.39 ms · 13 s · 3 documents are missing",
+            ("void", "block 2", "4,450/s", "0.39 ms", "13 s", 3),
         ),
-        (run(status="broken", reason="a [task] failed"), "✗ broken block 2: two shards · 13 s · a [task] failed"),
+        (run(status="broken", reason="a [task] failed"), ("broken", "block 2", "13 s")),
     ],
 )
-def test_a_run_that_has_ended_is_one_line(monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, line: str) -> None:
+def test_a_run_that_has_ended_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Which run it was, its figures, what is wrong with it."""
-    assert shown(monkeypatch, ended, columns=120) == [line]
+    assert shown(monkeypatch, ended, columns=120) == [message(*facts)]
 
 
-def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
     """Documents by their time, as at the end of a run by itself."""
-    assert shown(monkeypatch, run(), columns=120, has_window=False) == [
-        "✓ block 2: two shards · ≈ 3,000/s (documents ÷ drain time) · 13 s"
-    ]
+    assert shown(monkeypatch, run(), columns=120, has_window=False) == [message(2, "3,000", 13)]
 
 
-def test_without_a_terminal_a_line_says_what_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_a_line_says_what_begins(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """A log that ends tells which run was under way."""
-    assert shown(monkeypatch, run()) == [
-        "block 2: two shards (3 of 4 done, about 6 min left)",
-        "✓ block 2: two shards · 4,450/s · 0.39 ms · 13 s",
-    ]
+    assert shown(monkeypatch, run()) == [message(2, 3, 4, 6), message(2, "4,450", 0.39, 13)]
 
 
-def test_the_display_of_a_run_is_headed_by_what_begins() -> None:
+def test_the_display_of_a_run_is_headed_by_what_begins(message: MakeMessage) -> None:
     """And by how far the suite is."""
     made = plan()
     display = SuiteDisplay(made, [], {"control": 60.0, "two shards": 60.0})
     display.begins("block 1", made.variants[0], 0, 4)
 
     with display.of_run() as shown:
-        assert shown._heading == ("block 1: control", "0 of 4 done, about 6 min left")
+        assert shown._heading == (message(1), message(0, 4, 6))
 
 
 @pytest.mark.parametrize(
-    ("minutes", "text"),
+    ("minutes", "facts"),
     [
         (
             5,
-            "too short: 5 minutes fit 2 blocks, and a comparison needs 3; give it --minutes 7, or fewer variants",
+            (5, 2, 3, "--minutes", 7),
         ),
-        (7, ""),
+        (7, ()),
     ],
 )
-def test_a_time_that_is_too_short_to_compare_anything_is_told_beforehand(minutes: float, text: str) -> None:
+def test_a_time_that_is_too_short_to_compare_anything_is_told_beforehand(
+    minutes: float, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """With the one that would do: a minute of warm-up, and three blocks of two."""
     made = plan().model_copy(update={"repeats": None, "minutes": minutes})
     each = {"control": 60.0, "two shards": 60.0}
-    assert (
-        too_short_text(made, Estimate(warm_up_s=60.0, each=each, from_runs=0, runs=2, seconds=None, noise=None)) == text
-    )
+    assert too_short_text(
+        made, Estimate(warm_up_s=60.0, each=each, from_runs=0, runs=2, seconds=None, noise=None)
+    ) == message(*facts)

@@ -26,6 +26,7 @@ from producers.extensions import packages
 from producers.registry import DATASETS, make_dataset
 from tests.unit.analysis.synthetic import Truth, run, samples
 from tests.unit.extensions.conftest import EXAMPLE
+from tests.unit.messages import MakeMessage
 
 DOCUMENTS = 997
 
@@ -55,11 +56,11 @@ def test_its_dataset_is_one_of_those_that_there_are() -> None:
 
 
 @pytest.mark.usefixtures("example")
-def test_its_options_are_checked_like_ours() -> None:
+def test_its_options_are_checked_like_ours(message: MakeMessage) -> None:
     """The refusal names the nearest and what there is."""
     with pytest.raises(DatasetError) as refusal:
         make_dataset("readings", stepp=3)
-    assert str(refusal.value) == "stepp: unknown option of dataset readings, did you mean `step`? there are: step"
+    assert str(refusal.value) == message("stepp", "step")
 
 
 @pytest.mark.usefixtures("example")

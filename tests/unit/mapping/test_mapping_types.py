@@ -8,134 +8,140 @@ from lab.errors import ProfileError
 from lab.mapping.proposal import WHY_NOT_DYNAMIC, WHY_STRICT, propose
 from lab.mapping.types import UNINDEXED, Wishes
 from tests.unit.mapping.sampled import Sampled
+from tests.unit.messages import MakeMessage
 
 TITLES = [f"the {word} of the {word}" for word in ("sea", "river", "night", "sky")]
 KOREAN = [f"[중고] {word} 이야기를 읽는 사람" for word in ("바다", "강", "밤", "하늘")]
 CHINESE = [f"{word}的故事与历史研究" for word in ("海洋", "河流", "夜晚", "天空")]
-BY_NAME = "an identifier by its name: looked up, not compared"
 DATE = {"type": "date", "format": "strict_date_optional_time"}
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "declared", "why"),
+    ("name", "values", "declared", "facts"),
     [
-        ("n", [0, 10, None], {"type": "byte"}, "0 to 10, with room for ten times that"),
-        ("n", [0, 12], {"type": "byte"}, "0 to 12, with room for ten times that"),
-        ("n", [0, 13], {"type": "short"}, "0 to 13, with room for ten times that"),
-        ("n", [-3277, 0], {"type": "integer"}, "-3,277 to 0, with room for ten times that"),
-        ("n", [214_748_365], {"type": "long"}, "214,748,365 to 214,748,365, with room for ten times that"),
-        ("bookId", [7, 9], {"type": "keyword"}, "an identifier by its name: looked up, not compared"),
-        ("area_code", [7, 9], {"type": "keyword"}, "an identifier by its name: looked up, not compared"),
-        ("statusCode", [200, 404], {"type": "short"}, "200 to 404, with room for ten times that"),
+        ("n", [0, 10, None], {"type": "byte"}, (0, 10)),
+        ("n", [0, 12], {"type": "byte"}, (0, 12)),
+        ("n", [0, 13], {"type": "short"}, (0, 13)),
+        ("n", [-3277, 0], {"type": "integer"}, ("-3,277", 0)),
+        ("n", [214_748_365], {"type": "long"}, ("214,748,365",)),
+        ("bookId", [7, 9], {"type": "keyword"}, ()),
+        ("area_code", [7, 9], {"type": "keyword"}, ()),
+        ("statusCode", [200, 404], {"type": "short"}, (200, 404)),
         (
             "item",
             [1009 + n for n in range(100)],
             {"type": "keyword"},
-            "its own in each document, always 4 digits: an identifier",
+            (4,),
         ),
         (
             "item",
             [1009 + n % 99 for n in range(100)],
             {"type": "short"},
-            "1,009 to 1,107, with room for ten times that",
+            ("1,009", "1,107"),
         ),
-        ("seenAt", [1717171717000], {"type": "date", "format": "epoch_millis"}, "milliseconds since 1970"),
-        ("timestamp", [1717171717], {"type": "date", "format": "epoch_second"}, "seconds since 1970"),
+        ("seenAt", [1717171717000], {"type": "date", "format": "epoch_millis"}, (1970,)),
+        ("timestamp", [1717171717], {"type": "date", "format": "epoch_second"}, (1970,)),
         (
             "views",
             [1717171717000],
             {"type": "long"},
-            "1,717,171,717,000 to 1,717,171,717,000, with room for ten times that",
+            ("1,717,171,717,000",),
         ),
-        ("x", [1, 2.5], {"type": "float"}, "6 significant digits or fewer"),
-        ("x", [1234567.5], {"type": "double"}, "8 significant digits"),
-        ("x", [123456789, 0.5], {"type": "double"}, "9 significant digits"),
-        ("x", [1e39, 1.5], {"type": "double"}, "from 1.5 to 1e+39, beyond the range of a float"),
-        ("x", [1e-40, 0.0, 1.5], {"type": "double"}, "from 1e-40 to 1.5, beyond the range of a float"),
-        ("price", [9007199254740993, 1.5], {"type": "double"}, "16 significant digits"),
-        ("price", [1, 12.5, 9.99], {"type": "double"}, "a price; scaled_float by 100 is smaller where servers have it"),
-        ("x", [2**63, 1], {"type": "keyword"}, "numbers beyond 64 bits and whole numbers: keyword takes all"),
-        ("x", [[0.5] * 16, [0.25] * 16], {"type": "float"}, "arrays of one length: a vector? see mappings/vectors.*"),
-        ("x", [True, False], {"type": "boolean"}, "true or false"),
-        ("x", ["true", "false"], {"type": "boolean"}, "true or false, as text"),
-        ("x", [True, "no"], {"type": "keyword"}, "booleans and strings: keyword takes all"),
-        ("x", [1, "1"], {"type": "keyword"}, "strings and whole numbers: keyword takes all"),
-        ("x", ["2024-02-29", "2024-01-01T10:00:00.123Z"], DATE, "dates: strict_date_optional_time"),
+        ("x", [1, 2.5], {"type": "float"}, (6,)),
+        ("x", [1234567.5], {"type": "double"}, (8,)),
+        ("x", [123456789, 0.5], {"type": "double"}, (9,)),
+        ("x", [1e39, 1.5], {"type": "double"}, (1.5, "1e+39")),
+        ("x", [1e-40, 0.0, 1.5], {"type": "double"}, ("1e-40", 1.5)),
+        ("price", [9007199254740993, 1.5], {"type": "double"}, (16,)),
+        ("price", [1, 12.5, 9.99], {"type": "double"}, ("scaled_float", 100)),
+        ("x", [2**63, 1], {"type": "keyword"}, (64,)),
+        ("x", [[0.5] * 16, [0.25] * 16], {"type": "float"}, ("mappings/vectors",)),
+        ("x", [True, False], {"type": "boolean"}, ()),
+        ("x", ["true", "false"], {"type": "boolean"}, ()),
+        ("x", [True, "no"], {"type": "keyword"}, ()),
+        ("x", [1, "1"], {"type": "keyword"}, ()),
+        ("x", ["2024-02-29", "2024-01-01T10:00:00.123Z"], DATE, ("dates", "strict_date_optional_time")),
         (
             "x",
             ["2024-02-29", "2024-01-01 10:00:00"],
             {"type": "date", "format": "strict_date_optional_time||yyyy-MM-dd HH:mm:ss"},
-            "dates: strict_date_optional_time||yyyy-MM-dd HH:mm:ss",
+            ("dates", "strict_date_optional_time"),
         ),
-        ("x", ["2019-01", "2019-12"], {"type": "date", "format": "yyyy-MM"}, "dates: yyyy-MM"),
-        ("x", ["2024/02/29"], {"type": "date", "format": "yyyy/MM/dd"}, "dates: yyyy/MM/dd"),
-        ("x", ["2024/02/29 10:00:00"], {"type": "date", "format": "yyyy/MM/dd HH:mm:ss"}, "dates: yyyy/MM/dd HH:mm:ss"),
-        ("x", ["29.02.2024"], {"type": "date", "format": "dd.MM.yyyy"}, "dates: dd.MM.yyyy"),
-        ("x", ["2023-02-29"], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
-        ("x", ["02/03/2024"], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
-        ("x", ["2024-01-01", ""], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
-        ("x", ["2024"], {"type": "keyword"}, "digits written as text: an identifier"),
-        ("x", ["007", "12"], {"type": "keyword"}, "digits with leading zeros, which a number would lose"),
-        ("x", ["10.0.0.1", "2001:db8::1"], {"type": "ip"}, "addresses"),
-        ("x", ["10.0.0.256"], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
-        ("x", ["37.5, 127.01"], {"type": "geo_point"}, "latitude, longitude"),
-        ("x", ["37, 127.01"], {"type": "geo_point"}, "latitude, longitude"),
-        ("x", ["1,099.00", "2,099.00"], {"type": "keyword"}, "up to 8 characters, looked up as a whole"),
-        ("x", [{"lat": 37, "lon": 127.01}], {"type": "geo_point"}, "latitude and longitude"),
-        ("iban", TITLES, {"type": "keyword"}, BY_NAME),
-        ("orderId", [123456789012345678901.0], {"type": "keyword"}, BY_NAME),
-        ("sort_key", [0.5, 1.25], {"type": "float"}, "6 significant digits or fewer"),
-        ("tax_rate", [0.0825], {"type": "float"}, "6 significant digits or fewer"),
-        ("x", [9 * 10**18], {"type": "long"}, "9,000,000,000,000,000,000 to 9,000,000,000,000,000,000"),
-        ("x", TITLES, {"type": "text"}, "5 words on average; analyzer standard"),
-        ("x", KOREAN, {"type": "text", "analyzer": "korean_text"}, "Korean, 5 words on average"),
-        ("x", CHINESE, {"type": "text", "analyzer": "cjk_text"}, "Chinese or Japanese, 6 words on average"),
-        ("x", ["history of the world"] * 4, {"type": "keyword"}, "always the same here"),
-        ("x", ["a b c d e f g h"] * 4, {"type": "text"}, "8 words on average; analyzer standard"),
-        ("x", ["word " * 80] * 4, {"type": "text"}, "81 words on average; analyzer standard"),
-        ("x", ["", ""], {"type": "keyword"}, "always empty here"),
+        ("x", ["2019-01", "2019-12"], {"type": "date", "format": "yyyy-MM"}, ("dates",)),
+        ("x", ["2024/02/29"], {"type": "date", "format": "yyyy/MM/dd"}, ("dates", "yyyy/MM/dd")),
+        ("x", ["2024/02/29 10:00:00"], {"type": "date", "format": "yyyy/MM/dd HH:mm:ss"}, ("dates", "yyyy/MM/dd")),
+        ("x", ["29.02.2024"], {"type": "date", "format": "dd.MM.yyyy"}, ("dates",)),
+        ("x", ["2023-02-29"], {"type": "keyword"}, (10,)),
+        ("x", ["02/03/2024"], {"type": "keyword"}, (10,)),
+        ("x", ["2024-01-01", ""], {"type": "keyword"}, (10,)),
+        ("x", ["2024"], {"type": "keyword"}, ()),
+        ("x", ["007", "12"], {"type": "keyword"}, ()),
+        ("x", ["10.0.0.1", "2001:db8::1"], {"type": "ip"}, ()),
+        ("x", ["10.0.0.256"], {"type": "keyword"}, (10,)),
+        ("x", ["37.5, 127.01"], {"type": "geo_point"}, ()),
+        ("x", ["37, 127.01"], {"type": "geo_point"}, ()),
+        ("x", ["1,099.00", "2,099.00"], {"type": "keyword"}, (8,)),
+        ("x", [{"lat": 37, "lon": 127.01}], {"type": "geo_point"}, ()),
+        ("iban", TITLES, {"type": "keyword"}, ()),
+        ("orderId", [123456789012345678901.0], {"type": "keyword"}, ()),
+        ("sort_key", [0.5, 1.25], {"type": "float"}, (6,)),
+        ("tax_rate", [0.0825], {"type": "float"}, (6,)),
+        ("x", [9 * 10**18], {"type": "long"}, ("9,000,000,000,000,000,000",)),
+        ("x", TITLES, {"type": "text"}, (5,)),
+        ("x", KOREAN, {"type": "text", "analyzer": "korean_text"}, (5,)),
+        ("x", CHINESE, {"type": "text", "analyzer": "cjk_text"}, (6,)),
+        ("x", ["history of the world"] * 4, {"type": "keyword"}, ()),
+        ("x", ["a b c d e f g h"] * 4, {"type": "text"}, (8,)),
+        ("x", ["word " * 80] * 4, {"type": "text"}, (81,)),
+        ("x", ["", ""], {"type": "keyword"}, ()),
         (
             "x",
             ["x" * 300, "a"],
             {"type": "keyword", "ignore_above": 8191},
-            "up to 300 characters, looked up as a whole",
+            (300,),
         ),
-        ("x", ["x" * 8192], dict(UNINDEXED), "up to 8,192 characters: no term"),
-        ("x", [["a", "b"], []], {"type": "keyword"}, "up to 1 character, looked up as a whole"),
-        ("x", [{"a": 1}, 7], dict(UNINDEXED), "objects and other values: no type takes both"),
-        ("x", [None, []], dict(UNINDEXED), "only null or empty: any value is stored, none indexed"),
-        ("x", [{str(n): 1 for n in range(201)}], dict(UNINDEXED), "its names are values: each would be a field"),
-        ("x", [{"lat": 1.5, "lon": 2}], {"type": "geo_point"}, "latitude and longitude"),
+        ("x", ["x" * 8192], dict(UNINDEXED), ("8,192",)),
+        ("x", [["a", "b"], []], {"type": "keyword"}, (1,)),
+        ("x", [{"a": 1}, 7], dict(UNINDEXED), ()),
+        ("x", [None, []], dict(UNINDEXED), ()),
+        ("x", [{str(n): 1 for n in range(201)}], dict(UNINDEXED), ()),
+        ("x", [{"lat": 1.5, "lon": 2}], {"type": "geo_point"}, ()),
         (
             "x",
             [{"lat": 1.5, "lon": 2.5}, {"lat": None, "lon": None}],
             {"properties": {"lat": {"type": "float"}, "lon": {"type": "float"}}},
-            "an object",
+            (),
         ),
         (
             "x",
             [{"lat": 1.5, "lon": 2.5}, {}],
             {"properties": {"lat": {"type": "float"}, "lon": {"type": "float"}}},
-            "an object",
+            (),
         ),
-        ("x", [{"a": 1}, {"a": 2.5}], {"properties": {"a": {"type": "float"}}}, "an object"),
-        ("x", [[{"a": 1}, {"a": 2}]], {"properties": {"a": {"type": "byte"}}}, "an object"),
+        ("x", [{"a": 1}, {"a": 2.5}], {"properties": {"a": {"type": "float"}}}, ()),
+        ("x", [[{"a": 1}, {"a": 2}]], {"properties": {"a": {"type": "byte"}}}, ()),
         (
             "x",
             [[{"a": 1, "b": 2}, {"a": 2}], []],
             {"type": "nested", "properties": {"a": {"type": "byte"}, "b": {"type": "byte"}}},
-            "1.0 objects a document, each stored as a document",
+            (1.0,),
         ),
     ],
 )
 def test_a_field_has_the_type_that_its_values_want_and_a_reason(
-    sampled: Sampled, name: str, values: list[object], declared: dict[str, Any], why: str
+    sampled: Sampled,
+    name: str,
+    values: list[object],
+    declared: dict[str, Any],
+    facts: tuple[object, ...],
+    *,
+    message: MakeMessage,
 ) -> None:
     """Each value stands in a document of its own."""
     proposal = propose(sampled(*({name: value} for value in values)))
 
     assert proposal.content["mappings"]["properties"] == {name: declared}
-    assert proposal.content["mappings"]["_meta"]["why"][name] == why
+    assert proposal.content["mappings"]["_meta"]["why"][name] == message(*facts)
 
 
 def test_a_slip_among_many_dates_is_stored_and_not_indexed(sampled: Sampled) -> None:
@@ -193,13 +199,13 @@ def test_what_nobody_may_search_is_indexed_and_asked_about(
     ],
 )
 def test_a_field_that_is_never_searched_is_only_stored(
-    sampled: Sampled, value: object, declared: dict[str, Any]
+    sampled: Sampled, value: object, declared: dict[str, Any], message: MakeMessage
 ) -> None:
     """What does not take `doc_values: false` in every version is not enabled at all."""
     proposal = propose(sampled({"x": value}), Wishes(unsearched=frozenset({"x"})))
 
     assert proposal.content["mappings"]["properties"]["x"] == declared
-    assert proposal.content["mappings"]["_meta"]["why"]["x"] == "never searched, as you said"
+    assert proposal.content["mappings"]["_meta"]["why"]["x"] == message("never searched")
 
 
 @pytest.mark.parametrize(
@@ -329,58 +335,58 @@ def test_objects_in_objects_without_end_are_not_declared(sampled: Sampled) -> No
         ({f"field{n}": 1 for n in range(1001)}, "more than 1,000"),
     ],
 )
-def test_more_fields_than_an_index_takes_are_refused(sampled: Sampled, document: dict[str, Any], count: str) -> None:
+def test_more_fields_than_an_index_takes_are_refused(
+    sampled: Sampled, document: dict[str, Any], count: str, message: MakeMessage
+) -> None:
     """A mapping that the server refuses is not proposed."""
     with pytest.raises(ProfileError) as refused:
         propose(sampled(document))
 
-    assert str(refused.value) == (
-        f"the documents have {count} fields, expected at most 1,000, Elasticsearch's default limit; write a mapping by "
-        "hand (mappings/README.md)"
-    )
+    assert str(refused.value) == message(count, "1,000", "mappings/README.md")
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("wishes", "facts"),
     [
-        (Wishes(unsearched=frozenset({"lnik"})), '--no-search: unknown field "lnik", did you mean `link`?'),
-        (Wishes(searched=frozenset({"a.c"})), '--search: unknown field "a.c", did you mean `a.b`?'),
+        (Wishes(unsearched=frozenset({"lnik"})), ("--no-search", "lnik", "link")),
+        (Wishes(searched=frozenset({"a.c"})), ("--search", "a.c", "a.b")),
         (
             Wishes(objects=frozenset({"zzz"})),
-            '--object: unknown field "zzz", expected a field of the file: `a`, `a.b`, `link`',
+            ("--object", "zzz", "a", "a.b", "link"),
         ),
         (
             Wishes(searched=frozenset({"a"}), unsearched=frozenset({"a"})),
-            "--search: a: got the field in --no-search, too, expected it in one of them",
+            ("--search: a", "--no-search"),
         ),
-        (Wishes(objects=frozenset({"link"})), "--object link: it holds no objects; --object is for arrays of them"),
+        (Wishes(objects=frozenset({"link"})), ("--object link",)),
         (
             Wishes(searched=frozenset({"a.b"}), unsearched=frozenset({"a"})),
-            "--search a.b: nothing below a is indexed: never searched, as you said; leave out --no-search a",
+            ("--search a.b", "--no-search"),
         ),
     ],
 )
-def test_a_wish_concerns_a_field_of_the_file(sampled: Sampled, wishes: Wishes, message: str) -> None:
+def test_a_wish_concerns_a_field_of_the_file(
+    sampled: Sampled, wishes: Wishes, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Names are dotted."""
     with pytest.raises(ProfileError) as refused:
         propose(sampled({"link": "x", "a": {"b": 1}}), wishes)
 
-    assert str(refused.value) == message
+    assert str(refused.value) == message(*facts)
 
 
-def test_categories_of_more_values_than_are_told_apart_stay_keywords(sampled: Sampled) -> None:
+def test_categories_of_more_values_than_are_told_apart_stay_keywords(sampled: Sampled, message: MakeMessage) -> None:
     """Twelve hundred of them, each many times: a sentence of its own in each document would be text."""
     shelves = [{"x": f"shelf {number % 1200} upstairs left"} for number in range(6000)]
     (of,) = propose(sampled(*shelves, most=6000)).fields
-    assert (of.type, of.choice.why) == ("keyword", "about 1,250 different values that repeat")
+    assert (of.type, of.choice.why) == ("keyword", message("1,250"))
     (of,) = propose(sampled(*shelves[:2000], most=6000)).fields
     assert of.type == "text"
 
 
-def test_a_field_without_a_value_in_the_sample_cannot_be_searched(sampled: Sampled) -> None:
+def test_a_field_without_a_value_in_the_sample_cannot_be_searched(sampled: Sampled, message: MakeMessage) -> None:
     """Of a part of the file, nobody knows what it holds."""
     sample = sampled(*({"n": number, "x": None} for number in range(50)), most=10)
-    with pytest.raises(
-        ProfileError, match=r"^--search x: it has no value in the sample, so that its type is not known$"
-    ):
+    with pytest.raises(ProfileError) as error:
         propose(sample, Wishes(searched=frozenset({"x"})))
+    assert str(error.value) == message("--search x")

@@ -6,6 +6,7 @@ import pytest
 
 from lab.monitor.control_groups import ControlGroup, OwnGroups, group_of, limiting_group, memory_of, resident_bytes
 from lab.records.samples import ControlGroupSample, ProcessSample
+from tests.unit.messages import MakeMessage
 
 MARK = "c25d99ee2e3d"
 PID = 4099
@@ -165,10 +166,11 @@ def test_disks_that_the_kernel_does_not_count_are_not_known(tmp_path: Path, seco
     assert (group.read().disk_read_bytes, group.read().disk_write_bytes) == (None, None)
 
 
-def test_memory_that_is_not_given_is_an_error() -> None:
+def test_memory_that_is_not_given_is_an_error(message: MakeMessage) -> None:
     """And not nought."""
-    with pytest.raises(LookupError, match="its memory is not given"):
+    with pytest.raises(LookupError) as error:
         resident_bytes({"cache": 7})
+    assert str(error.value) == message()
 
 
 # --- how many cores may be used -------------------------------------------------------------------------------------

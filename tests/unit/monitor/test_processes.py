@@ -24,6 +24,7 @@ from lab.monitor.processes import (
     usable_cores,
     waiting_and_all_cpu_s,
 )
+from tests.unit.messages import MakeMessage
 
 NO_SUCH_PID = 4_194_304 + 1  # beyond the largest pid that Linux gives
 
@@ -45,11 +46,11 @@ def test_a_process_is_read() -> None:
     assert read["kafka"].major_page_faults >= faults
 
 
-def test_a_process_that_is_gone_is_lost_and_its_neighbour_is_not() -> None:
+def test_a_process_that_is_gone_is_lost_and_its_neighbour_is_not(message: MakeMessage) -> None:
     """A killed server leaves the others' figures alone."""
     read, lost = ProcessReader(lambda: {"kafka": NO_SUCH_PID, "connect": os.getpid()}).read()
     assert list(read) == ["connect"]
-    assert lost == {"kafka": f"process {NO_SUCH_PID}: NoSuchProcess: process PID not found (pid={NO_SUCH_PID})"}
+    assert lost == {"kafka": message("NoSuchProcess", pid=NO_SUCH_PID)}
 
 
 def test_a_restarted_server_is_read_by_its_new_pid() -> None:

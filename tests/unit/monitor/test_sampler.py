@@ -17,6 +17,7 @@ from lab.monitor.sampler import Reader, Sampler, Sources, SystemClock
 from lab.records.base import Record
 from lab.records.samples import KafkaSample, Sample
 from tests.dying import room_for
+from tests.unit.messages import MakeMessage
 from tests.unit.monitor.servers import elasticsearch, server
 
 SOURCES = Sources(
@@ -231,7 +232,7 @@ def test_a_server_that_is_started_again_is_sampled_again(tmp_path: Path) -> None
     assert samples[1].lost == {"elasticsearch": "ConnectError: [Errno 111] Connection refused"}
 
 
-def test_a_source_that_hangs_delays_no_other_and_is_not_asked_twice(tmp_path: Path) -> None:
+def test_a_source_that_hangs_delays_no_other_and_is_not_asked_twice(tmp_path: Path, message: MakeMessage) -> None:
     """Its samples say so; those of the others are whole."""
     hanging = Hanging()
     kafka = Answering(offsets(101), offsets(103))
@@ -240,10 +241,7 @@ def test_a_source_that_hangs_delays_no_other_and_is_not_asked_twice(tmp_path: Pa
         tmp_path / "samples.ndjson", {"sink": hanging, "kafka": kafka}, CountedClock(2), interval_s=0.05
     )
     assert [sample.kafka for sample in samples] == [offsets(101), offsets(103)]
-    assert [sample.lost for sample in samples] == [
-        {"sink": "no answer within 0.04 s"},
-        {"sink": "still waiting for the answer to an earlier tick"},
-    ]
+    assert [sample.lost for sample in samples] == [{"sink": message(0.04)}, {"sink": message()}]
 
 
 def test_callbacks_that_fail_do_not_stop_the_sampler(tmp_path: Path) -> None:
@@ -273,16 +271,14 @@ def test_samples_are_appended(tmp_path: Path) -> None:
     assert len(samples) == 5
 
 
-def test_a_sample_that_cannot_be_written_is_told_in_the_next(tmp_path: Path) -> None:
+def test_a_sample_that_cannot_be_written_is_told_in_the_next(tmp_path: Path, message: MakeMessage) -> None:
     """A full disk is a counted fact too."""
     path = tmp_path / "samples.ndjson"
     path.symlink_to("/dev/full")
     with Sampler(SOURCES, path, phase=lambda: "load", clock=(clock := CountedClock(2)), readers={}) as sampler:
         assert clock.done.wait(30)
     assert sampler.latest is not None
-    assert sampler.latest.lost == {
-        "samples": "the sample before could not be written: OSError: [Errno 28] No space left on device"
-    }
+    assert sampler.latest.lost == {"samples": message(28)}
 
 
 @pytest.mark.parametrize("size_bytes", [7, 107])
@@ -297,18 +293,19 @@ def test_a_sample_that_is_written_in_part_is_taken_back(tmp_path: Path, size_byt
     assert len(samples) >= 1
 
 
-def test_an_interval_of_nothing_is_refused(tmp_path: Path) -> None:
+def test_an_interval_of_nothing_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """It would be a busy loop against the servers under test."""
-    with pytest.raises(ValueError, match="sampler: interval_s: got 0, expected more than 0"):
+    with pytest.raises(ValueError, match="interval_s") as error:
         Sampler(SOURCES, tmp_path / "samples.ndjson", 0, phase=lambda: "load", readers={})
+    assert str(error.value) == message("sampler: interval_s", 0)
 
 
-def test_a_file_that_cannot_be_written_ends_the_run_at_once(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_ends_the_run_at_once(tmp_path: Path, message: MakeMessage) -> None:
     """Not a thread of which nobody hears, so that a load would seem to stand still."""
     path = tmp_path / "gone" / "samples.ndjson"
     with pytest.raises(StackError) as failure, Sampler(SOURCES, path, phase=lambda: "load", readers={}):
         pass
-    assert str(failure.value) == f"{path}: samples cannot be written: No such file or directory"
+    assert str(failure.value) == message(path)
 
 
 def test_a_file_system_without_locks_takes_samples_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

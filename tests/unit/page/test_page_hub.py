@@ -21,6 +21,7 @@ from lab.page.points import points_of
 from lab.page.tree import RunTree
 from tests.unit.analysis.suite.suite_folders import AGAIN, small, suite_folder
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
+from tests.unit.messages import MakeMessage
 from tests.unit.page.run_folders import append, begun, goes_on
 
 PAGE = {"command": None, "ends_with_it": False}
@@ -268,7 +269,7 @@ def test_every_browser_is_told_everything_and_the_end(tmp_path: Path) -> None:
         assert events[-1][1] == {"reason": "it is over"}
 
 
-def test_one_part_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:
+def test_one_part_that_cannot_be_shown_hides_no_other(tmp_path: Path, message: MakeMessage) -> None:
     """It is said in a sentence, once, and is over when the part can be shown again."""
     folder = begun(tmp_path / "quickstart/20260101-000007")
     broken = [True]
@@ -281,7 +282,7 @@ def test_one_part_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:
     watch = Watch(RunTree(tmp_path), PAGE, child, clock=Clock())
     (event,) = watch.look()
     assert event.facts["run"]["id"] == folder.name
-    assert event.facts["trouble"] == "the command: cannot be shown: ValueError"
+    assert event.facts["trouble"] == message("the command")
     assert watch.look() == []
     broken.clear()
     (event,) = watch.look()
@@ -289,7 +290,7 @@ def test_one_part_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_listed_is_said_and_has_not_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
 ) -> None:
     """What it held before counts."""
     begun(tmp_path / "quickstart/20260101-000007")
@@ -306,7 +307,7 @@ def test_a_folder_that_cannot_be_listed_is_said_and_has_not_gone(
         failing.setattr(Path, "stat", fails)
         (event,) = watch.look()
     assert event.facts["run"]["id"] == "20260101-000007"
-    assert event.facts["trouble"] == f"{tmp_path / 'quickstart'}: cannot be read: Input/output error"
+    assert event.facts["trouble"] == message(tmp_path / "quickstart", "Input/output")
     (event,) = watch.look()
     assert event.facts["trouble"] is None
 

@@ -6,6 +6,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from lab.page.security import Access, refusal
+from tests.unit.messages import MakeMessage
 
 HERE = Access("127.0.0.1", 41833, "token-of-this-page")
 ELSEWHERE = Access("192.168.1.7", 8000, "token-of-this-page", password="correct horse battery")
@@ -113,9 +114,9 @@ def test_a_look_needs_no_token(path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
-def test_no_other_method_is_known(method: str) -> None:
+def test_no_other_method_is_known(method: str, message: MakeMessage) -> None:
     """No preflight is answered: nobody else's page may ask for anything."""
-    assert refused(HERE, method, WRITES) == (405, f"method: got {method}, expected GET or POST")
+    assert refused(HERE, method, WRITES) == (405, message("method", method))
 
 
 @pytest.mark.parametrize(

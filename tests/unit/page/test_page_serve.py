@@ -20,6 +20,7 @@ from lab.identity import marked
 from lab.page import serve
 from lab.page.serve import KeptPage, ended, listening, page_beside, started
 from lab.stack.places import ROOT
+from tests.unit.messages import MakeMessage
 from tests.unit.page.run_folders import begun
 
 WITHIN_S = 20.0
@@ -108,7 +109,9 @@ def test_a_page_ends_when_its_command_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: not page.is_running() or page.status() == psutil.STATUS_ZOMBIE)
 
 
-def test_a_page_that_cannot_be_served_fails_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_cannot_be_served_fails_no_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
     """It is said, and the command goes on."""
 
     def fail(*_: object) -> None:
@@ -117,16 +120,16 @@ def test_a_page_that_cannot_be_served_fails_no_command(tmp_path: Path, monkeypat
     monkeypatch.setattr(serve, "listening", fail)
     lines: list[str] = []
     with page_beside(tmp_path, "./sluice run quickstart", lines.append):
-        assert lines == ["no page: page: 127.0.0.1, port 0: cannot be listened at: Too many open files"]
+        assert lines == [message("127.0.0.1")]
 
 
-def test_a_port_that_is_taken_is_refused() -> None:
+def test_a_port_that_is_taken_is_refused(message: MakeMessage) -> None:
     """With the system's own words."""
     with listening() as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StackError) as refusal:
             listening(port=port)
-    assert str(refusal.value) == f"page: 127.0.0.1, port {port}: cannot be listened at: Address already in use"
+    assert str(refusal.value) == message("page", "127.0.0.1", port=port)
 
 
 def test_the_page_of_up_stays_and_is_found_again(tmp_path: Path) -> None:
@@ -176,23 +179,25 @@ def test_a_page_that_up_had_no_time_to_write_down_is_stopped(tmp_path: Path) -> 
     assert not page.identity.is_alive
 
 
-def test_a_page_that_cannot_be_written_down_does_not_stay(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_down_does_not_stay(tmp_path: Path, message: MakeMessage) -> None:
     """Nobody would find it again."""
     (tmp_path / "page.json").mkdir()
-    with pytest.raises(StackError, match="page: cannot be started"):
+    with pytest.raises(StackError) as error:
         KeptPage.start(tmp_path, tmp_path)
+    assert str(error.value) == message("page")
     assert not [value for _, value in marked("SLUICE_PAGE_OF") if value == str(tmp_path)]
 
 
 def test_a_page_whose_environment_is_not_there_yet_does_not_stay_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
 ) -> None:
     """As between the moment in which the system takes a program and the one in which it has laid it out."""
     (tmp_path / "page.json").mkdir()
     monkeypatch.setattr(serve, "marked", lambda _variable: iter(()))
     before = psutil.Process().children()
-    with pytest.raises(StackError, match="page: cannot be started"):
+    with pytest.raises(StackError) as error:
         KeptPage.start(tmp_path, tmp_path)
+    assert str(error.value) == message("page")
     assert psutil.Process().children() == before
 
 

@@ -8,6 +8,7 @@ from lab.profiles import Profile, load_profile
 from lab.records.run import WarningKind
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples
+from tests.unit.messages import MakeMessage
 
 CORES = 2
 QUICKSTART = load_profile("quickstart")
@@ -62,11 +63,11 @@ def test_a_load_that_has_just_begun_is_judged_by_itself() -> None:
     assert limit.stage == "merge throttling"
 
 
-def test_what_is_warned_of_is_told_in_words_for_now() -> None:
+def test_what_is_warned_of_is_told_in_words_for_now(message: MakeMessage) -> None:
     """Other programs on the machine, as the report would say, of the last seconds."""
     seen = with_samples(in_load(Truth()), lambda _: {"other_cpu_percent": 31.0})
     (warning,) = judged(QUICKSTART, CORES, seen).warnings
-    assert warning.seen == "other programs took 31 % of the cores' time in the last 10 s"
+    assert warning.seen == message(31, 10)
     assert warning.kind is WarningKind.BUSY_MACHINE
 
 
@@ -77,12 +78,12 @@ def test_the_slow_stage_has_a_place_in_the_picture() -> None:
     assert judged(STREAM, CORES, in_load(alone)).slow is None
 
 
-def test_opensearch_is_called_by_its_name() -> None:
+def test_opensearch_is_called_by_its_name(message: MakeMessage) -> None:
     """As in its report."""
     profile = load_profile("quickstart", overrides=["opensearch=3.0.0"])
     limit = judged(profile, CORES, in_load(Truth())).limit
     assert limit is not None
-    assert limit.evidence.startswith("the machine was 97 % busy and OpenSearch took 1.50 of its 2 cores")
+    assert limit.evidence == message("OpenSearch", 97, "1.50", 2)
 
 
 def test_the_settings_of_the_connector_are_those_of_template_and_profile() -> None:

@@ -14,6 +14,7 @@ from producers.dataset import Dataset, DatasetError
 from producers.datasets.cities import CITIES
 from producers.datasets.events import COLUMNS
 from producers.registry import make_dataset
+from tests.unit.messages import MakeMessage
 
 FIELDS = [
     "Organization",
@@ -142,17 +143,19 @@ def test_batches_agree_with_single_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "facts"),
     [
-        ({"start": "yesterday"}, "start: got 'yesterday', expected an instant such as 2016-02-01T00:00:00Z"),
-        ({"interval_us": -1}, "interval_us: got -1, expected 0 or more"),
+        ({"start": "yesterday"}, ("start", "'yesterday'", "2016-02-01T00:00:00Z")),
+        ({"interval_us": -1}, ("interval_us", -1, 0)),
     ],
 )
-def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
+def test_impossible_options_are_refused(
+    options: dict[str, Any], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """An option out of range is one sentence."""
     with pytest.raises(DatasetError) as refusal:
         make_dataset("events", **options)
-    assert str(refusal.value) == message
+    assert str(refusal.value) == message(*facts)
 
 
 @pytest.mark.parametrize("field", COLUMNS)
@@ -210,8 +213,8 @@ def test_a_payload_is_the_last_field_of_the_event_it_would_be_without() -> None:
     assert len(set(payloads)) == 3
 
 
-def test_a_payload_of_no_size_is_refused() -> None:
+def test_a_payload_of_no_size_is_refused(message: MakeMessage) -> None:
     """In one sentence."""
     with pytest.raises(DatasetError) as caught:
         make_dataset("events", payload_chars=-1)
-    assert str(caught.value) == "payload_chars: got -1, expected 0 to 100,000"
+    assert str(caught.value) == message("payload_chars", -1, 0, "100,000")

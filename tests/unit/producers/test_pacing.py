@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from producers.pacing import Schedule
+from tests.unit.messages import MakeMessage
 
 
 def test_documents_are_due_at_their_place_in_the_schedule() -> None:
@@ -21,10 +22,11 @@ def test_headers_are_eight_bytes_of_epoch_microseconds() -> None:
     assert schedule.epoch_us(2_001_000) == 5_002_000
 
 
-def test_without_a_rate_nothing_is_due() -> None:
+def test_without_a_rate_nothing_is_due(message: MakeMessage) -> None:
     """As fast as possible knows no due times."""
-    with pytest.raises(ValueError, match=r"^without a rate no document has a due time of its own$"):
+    with pytest.raises(ValueError, match="rate") as error:
         Schedule(0, 0, 0, None).due_ns(np.array([1]))
+    assert str(error.value) == message()
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan")])

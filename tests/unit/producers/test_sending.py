@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError
 from producers.delivery import Failure, ProduceError
 from producers.pacing import Schedule
 from producers.sending import Sending, owned_blocks, sample_every
+from tests.unit.messages import MakeMessage
 from tests.unit.producers.fakes import FakeClient, FakeClock, NumberedDocuments
 
 START_US = 1_700_000_000_000_000
@@ -114,22 +115,22 @@ def test_a_full_queue_is_waited_for() -> None:
     assert (subject.delivered, subject.failed) == (1009, 0)
 
 
-def test_a_fatal_error_ends_the_sending() -> None:
+def test_a_fatal_error_ends_the_sending(message: MakeMessage) -> None:
     """A client that cannot go on is no matter of counting."""
     client = FakeClient(FakeClock(), fail=lambda _: KafkaError(KafkaError._FATAL, "epoch lost", True))  # noqa: FBT003
     with pytest.raises(ProduceError) as end:
         send_all(sending(client), 5)
-    assert str(end.value) == "books: the client failed: epoch lost"
+    assert str(end.value) == message("books")
 
 
-def test_a_lost_acknowledgement_is_no_success() -> None:
+def test_a_lost_acknowledgement_is_no_success(message: MakeMessage) -> None:
     """A client that forgets a record is found out at the end."""
     client = FakeClient(FakeClock())
     subject = sending(client)
     subject.produced += 1
     with pytest.raises(ProduceError) as end:
         send_all(subject, 5)
-    assert str(end.value) == "books: the client's counts do not add up: 6 produced, 5 delivered, 0 failed"
+    assert str(end.value) == message("books", 6, 5, 0)
 
 
 def test_progress_is_told_five_times_a_second_and_at_the_end() -> None:

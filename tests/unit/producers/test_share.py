@@ -13,6 +13,7 @@ from producers.produce import _starting_at
 from producers.registry import make_dataset
 from producers.sending import owned_blocks
 from producers.share import Share, stretches
+from tests.unit.messages import MakeMessage
 
 DATASETS = [
     make_dataset("aladin", books=3001),
@@ -72,19 +73,19 @@ def test_numbers_are_ranges_without_gaps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
-        ("2", "share: got 2, expected such as 2/5"),
-        ("0/5", "share: got 0/5, expected such as 2/5, from 1/1 to 1000/1000"),
-        ("6/5", "share: got 6/5, expected such as 2/5, from 1/1 to 1000/1000"),
-        ("1/1001", "share: got 1/1001, expected such as 2/5, from 1/1 to 1000/1000"),
+        ("2", ("share", 2, "2/5")),
+        ("0/5", ("share", "0/5", "2/5", "1/1", "1000/1000")),
+        ("6/5", ("share", "6/5", "2/5", "1/1", "1000/1000")),
+        ("1/1001", ("share", "1/1001", "2/5", "1/1", "1000/1000")),
     ],
 )
-def test_what_is_no_share_is_refused(text: str, message: str) -> None:
+def test_what_is_no_share_is_refused(text: str, facts: tuple[object, ...], message: MakeMessage) -> None:
     """With what one looks like."""
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the whole message is compared
         Share.parsed(text)
-    assert str(refusal.value) == message
+    assert str(refusal.value) == message(*facts)
 
 
 def test_a_start_that_is_over_sends_nothing() -> None:

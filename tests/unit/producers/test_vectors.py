@@ -8,6 +8,7 @@ import pytest
 from producers.dataset import DatasetError
 from producers.datasets.vectors import CLUSTERS, SCALE, Vectors, make_vectors
 from producers.registry import make_dataset
+from tests.unit.messages import MakeMessage, Naming
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +69,11 @@ def test_a_vector_is_the_same_whatever_is_made_beside_it(vectors: Vectors) -> No
 
 
 @pytest.mark.parametrize("dimensions", [0, 4097])
-def test_a_dimension_that_no_index_takes_is_refused(dimensions: int) -> None:
+def test_a_dimension_that_no_index_takes_is_refused(dimensions: int, message: MakeMessage) -> None:
     """Elasticsearch takes 1 to 4,096."""
     with pytest.raises(DatasetError) as refusal:
         make_dataset("vectors", dimensions=dimensions)
-    assert str(refusal.value) == f"dimensions: got {dimensions}, expected 1 to 4096"
+    assert str(refusal.value) == message("dimensions", dimensions, 1, 4096)
 
 
 UPDATED = make_vectors(documents=5003, seed=7, dimensions=24, updates=0.4)
@@ -115,4 +116,4 @@ def test_a_share_of_updates_leaves_a_vector_to_update() -> None:
     assert make_vectors(documents=3, seed=7, updates=0.999_999).vectors == 1
     with pytest.raises(DatasetError) as refusal:
         make_vectors(documents=3, seed=7, updates=1.0)
-    assert str(refusal.value) == "updates: got 1.0, expected a fraction from 0 to below 1"
+    assert str(refusal.value) == Naming("updates", 1.0)

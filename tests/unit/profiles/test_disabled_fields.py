@@ -4,6 +4,7 @@ import pytest
 
 from lab.profiles.mapping import load_mapping, mapping_for
 from lab.suite.plan import kind_of
+from tests.unit.messages import MakeMessage
 from tests.unit.profiles.profile_repository import Repository
 
 OFF = {"type": "object", "enabled": False}
@@ -34,16 +35,15 @@ def test_a_disabled_field_takes_any_value_and_indexes_none(repository: Repositor
     }
 
 
-def test_an_unknown_field_is_refused(repository: Repository) -> None:
+def test_an_unknown_field_is_refused(repository: Repository, message: MakeMessage) -> None:
     """With the nearest one, or all."""
     repository.write("mine", "question: What?\ndataset: {name: aladin, documents: 7}\ndisabled_fields: [titel]\n")
 
     assert repository.refusal("mine") == [
-        'mine.yaml:3: disabled_fields: unknown field "titel" of mapping aladin.nested.static, did you mean `title`?'
+        message("mine.yaml:3: disabled_fields", "titel", "aladin.nested.static", "title")
     ]
     assert repository.refusal("mine", "disabled_fields=[subInfo.usedLits]") == [
-        '--set disabled_fields: unknown field "subInfo.usedLits" of mapping aladin.nested.static, did you mean '
-        "`subInfo.usedList`?"
+        message("--set disabled_fields", "subInfo.usedLits", "aladin.nested.static", "subInfo.usedList")
     ]
 
 

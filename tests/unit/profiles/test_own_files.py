@@ -9,6 +9,7 @@ from lab.errors import ProfileError
 from lab.profiles import list_profiles, load_profile
 from lab.profiles.mapping import load_mapping, load_template
 from lab.profiles.suites import load_suite, suite_names
+from tests.unit.messages import MakeMessage
 
 Write = Callable[[str, str], None]
 
@@ -72,19 +73,17 @@ def test_an_own_suite_compares_own_profiles(write: Write) -> None:
     assert "mine" in suite_names()
 
 
-def test_a_misspelt_name_is_compared_with_own_ones_too(write: Write) -> None:
+def test_a_misspelt_name_is_compared_with_own_ones_too(write: Write, message: MakeMessage) -> None:
     """For a mapping and for a profile."""
     write("mappings/bookshop.json", "{}")
     write("experiments/profiles/bookshop.yaml", "question: Mine?\nextends: quickstart\nmapping: bookshpo\n")
 
     with pytest.raises(ProfileError) as refusal:
         load_profile("bookshop")
-    assert str(refusal.value) == (
-        'experiments/profiles/bookshop.yaml:3: mapping: unknown mapping "bookshpo", did you mean `bookshop`?'
-    )
+    assert str(refusal.value) == message("experiments/profiles/bookshop.yaml:3: mapping", "bookshpo")
     with pytest.raises(ProfileError) as refusal:
         load_profile("bookshpo")
-    assert str(refusal.value) == 'unknown profile "bookshpo", did you mean `bookshop`?'
+    assert str(refusal.value) == message("bookshpo", "bookshop")
 
 
 def test_own_files_do_not_count_for_another_root(write: Write, tmp_path: Path) -> None:

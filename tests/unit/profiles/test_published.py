@@ -10,6 +10,7 @@ from lab.errors import ProfileError
 from lab.profiles import profile_names
 from lab.profiles.published import load_published, published_names
 from lab.profiles.suites import load_suite, suite_names
+from tests.unit.messages import MakeMessage
 
 LADDER = "aladin-indexing"
 
@@ -72,14 +73,14 @@ def test_the_overall_gain_is_that_of_the_source() -> None:
     )
 
 
-def test_two_steps_that_the_source_does_not_compare_are_compared_by_their_values() -> None:
+def test_two_steps_that_the_source_does_not_compare_are_compared_by_their_values(message: MakeMessage) -> None:
     """It holds the latency of two primaries against the control only; against the static mapping it has risen."""
     (comparison,) = load_published(LADDER).unstated("aladin/primaries-2", "aladin/static")
     assert (comparison.metric, round(comparison.ratio, 3)) == ("indexing_latency_ms", 1.111)
-    assert comparison.note == "The source does not compare these two; the quotient is that of its values."
+    assert comparison.note == message()
 
 
-def test_every_problem_of_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
+def test_every_problem_of_a_file_is_reported_with_its_line(tmp_path: Path, message: MakeMessage) -> None:
     """The nearest key is named, and nothing is read as something else."""
     assert refusal(
         tmp_path,
@@ -96,18 +97,18 @@ def test_every_problem_of_a_file_is_reported_with_its_line(tmp_path: Path) -> No
               - {metric: indexing_rate_docs_per_s, against: static, times: 0.9, change: rise}
         """,
     ) == [
-        "ladder.yaml:1: measured_on: missing, expected machine, versions and number of runs",
-        "ladder.yaml:4: metrics.indexing_rate_docs_per_s.unit: missing, expected the metric's unit",
-        "ladder.yaml:4: metrics.indexing_rate_docs_per_s.units: unknown key, did you mean `unit`?",
-        "ladder.yaml:6: steps[0].heading: missing, expected heading in the source",
-        "ladder.yaml:7: steps[0].headings: unknown key, did you mean `heading`?",
-        'ladder.yaml:8: steps[0].values.indexing_rate_docs_per_s: got "fast", expected a number, or a list of numbers',
-        "ladder.yaml:10: steps[0].compared[0].times: got 0.9, expected at least 1",
-        'ladder.yaml:10: steps[0].compared[0].change: got "rise", expected increase or decrease',
+        message("ladder.yaml:1: measured_on"),
+        message("ladder.yaml:4: metrics.indexing_rate_docs_per_s.unit"),
+        message("ladder.yaml:4: metrics.indexing_rate_docs_per_s.units", "unit"),
+        message("ladder.yaml:6: steps[0].heading"),
+        message("ladder.yaml:7: steps[0].headings", "heading"),
+        message("ladder.yaml:8: steps[0].values.indexing_rate_docs_per_s", "fast"),
+        message("ladder.yaml:10: steps[0].compared[0].times", 0.9, 1),
+        message("ladder.yaml:10: steps[0].compared[0].change", "rise"),
     ]
 
 
-def test_a_figure_that_contradicts_its_source_needs_a_note(tmp_path: Path) -> None:
+def test_a_figure_that_contradicts_its_source_needs_a_note(tmp_path: Path, message: MakeMessage) -> None:
     """Either it was copied wrongly, or the source is wrong and somebody has to say so; names must stand for a step."""
     assert refusal(
         tmp_path,
@@ -133,17 +134,17 @@ def test_a_figure_that_contradicts_its_source_needs_a_note(tmp_path: Path) -> No
             values: {indexing_latency_ms: -1}
         """,
     ) == [
-        'ladder.yaml:12: steps[1].values.indexing_latency: unknown metric "indexing_latency", did you mean'
-        " `indexing_latency_ms`?",
-        "ladder.yaml:14: steps[1].compared[0].times: got 1.3 (decrease), expected 1.125 as the two values give, or a"
-        " `note` that says where the source disagrees with itself",
-        'ladder.yaml:16: steps[1].compared[2].against: no value of "controll", did you mean `control`?',
-        'ladder.yaml:17: steps[2].variant: "control" has a step already, expected each variant once',
-        "ladder.yaml:19: steps[2].values.indexing_latency_ms: got -1, expected more than 0",
+        message("ladder.yaml:12: steps[1].values.indexing_latency", "indexing_latency_ms"),
+        message("ladder.yaml:14: steps[1].compared[0].times", 1.3, 1.125, "note"),
+        message("ladder.yaml:16: steps[1].compared[2].against", "controll", "control"),
+        message("ladder.yaml:17: steps[2].variant", "control"),
+        message("ladder.yaml:19: steps[2].values.indexing_latency_ms", -1, 0),
     ]
 
 
-def test_a_quotient_that_was_cut_off_needs_a_note_and_a_value_is_more_than_its_rounding(tmp_path: Path) -> None:
+def test_a_quotient_that_was_cut_off_needs_a_note_and_a_value_is_more_than_its_rounding(
+    tmp_path: Path, message: MakeMessage
+) -> None:
     """1.1785 is 1.18 and not 1.17, and a value of 0 to 0.01 has no ratio."""
     assert refusal(
         tmp_path,
@@ -165,17 +166,17 @@ def test_a_quotient_that_was_cut_off_needs_a_note_and_a_value_is_more_than_its_r
               - {metric: indexing_rate_docs_per_s, against: primaries-2, times: 1.17, change: decrease}
         """,
     ) == [
-        "ladder.yaml:10: steps[0].values.indexing_latency_ms: got 0.005, expected more than 0.005",
-        "ladder.yaml:15: steps[1].compared[0].times: got 1.17 (decrease), expected 1.179 as the two values give, or a"
-        " `note` that says where the source disagrees with itself",
+        message("ladder.yaml:10: steps[0].values.indexing_latency_ms", 0.005),
+        message("ladder.yaml:15: steps[1].compared[0].times", 1.17, 1.179, "note"),
     ]
 
 
 @pytest.mark.parametrize("name", ["aladin-indexin", "../published/aladin-indexing"])
-def test_unknown_figures_name_the_nearest(name: str) -> None:
+def test_unknown_figures_name_the_nearest(name: str, message: MakeMessage) -> None:
     """A name is no path."""
-    with pytest.raises(ProfileError, match="did you mean `aladin-indexing`"):
+    with pytest.raises(ProfileError) as error:
         load_published(name)
+    assert str(error.value) == message("aladin-indexing")
 
 
 SEVEN = "azure-queries"
@@ -214,7 +215,7 @@ def test_a_row_of_another_machine_is_confounded_with_its_arithmetic() -> None:
     assert sum((1054, 1054, 1053, 1055, 1051, 1051, 1051)) == step.against_value == 7369
 
 
-def test_scopes_and_percentages_are_checked(tmp_path: Path) -> None:
+def test_scopes_and_percentages_are_checked(tmp_path: Path, message: MakeMessage) -> None:
     """A value for each scope, scopes that there are, and a change that the values give, or a note."""
     assert refusal(
         tmp_path,
@@ -230,10 +231,10 @@ def test_scopes_and_percentages_are_checked(tmp_path: Path) -> None:
             heading: first
             values: {query_service_time_ms_mean: [100, 200]}
         """,
-    ) == ["ladder.yaml:6: metrics.query_rate_per_s: expected one of `scope` and `scopes`"]
+    ) == [message("ladder.yaml:6: metrics.query_rate_per_s", "scope", "scopes")]
 
 
-def test_a_misprinted_percentage_needs_a_note(tmp_path: Path) -> None:
+def test_a_misprinted_percentage_needs_a_note(tmp_path: Path, message: MakeMessage) -> None:
     """-14 for what is -23.5; rounded or cut off it may be, by less than a point."""
     assert refusal(
         tmp_path,
@@ -261,9 +262,8 @@ def test_a_misprinted_percentage_needs_a_note(tmp_path: Path) -> None:
             values: {query_service_time_ms_mean: 7}
         """,
     ) == [
-        "ladder.yaml:15: steps[1].compared[0].percent: ratings: got -14 %, expected -23.5 % as the two values give, or"
-        " a `note` that says where the source disagrees with itself",
-        "ladder.yaml:16: steps[1].compared[1].percent: got 1 values, expected 2: ratings, total-events",
-        'ladder.yaml:17: steps[1].compared[2].scopes[0]: unknown scope "rating", did you mean `ratings`?',
-        "ladder.yaml:21: steps[2].values.query_service_time_ms_mean: got 1 values, expected 2: ratings, total-events",
+        message("ladder.yaml:15: steps[1].compared[0].percent", -14, -23.5, "note"),
+        message("ladder.yaml:16: steps[1].compared[1].percent", 2),
+        message("ladder.yaml:17: steps[1].compared[2].scopes[0]", "rating", "ratings"),
+        message("ladder.yaml:21: steps[2].values.query_service_time_ms_mean", 1),
     ]

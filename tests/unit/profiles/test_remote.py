@@ -10,6 +10,7 @@ import pytest
 from lab.endpoints import HttpAccess, api_key, basic
 from lab.errors import ProfileError
 from lab.profiles.remote import load_remote
+from tests.unit.messages import MakeMessage
 
 WHOLE = """\
 kafka:
@@ -147,17 +148,14 @@ def test_the_environment_says_the_same_as_a_file() -> None:
     assert servers.access.secrets == {"hunter3", "hunter5", "aWQ6a2V5"}
 
 
-def test_an_environment_that_says_nothing_is_refused() -> None:
+def test_an_environment_that_says_nothing_is_refused(message: MakeMessage) -> None:
     """The sentence says what there could have been."""
     with pytest.raises(ProfileError) as error:
         load_remote(None, {"SLUICE_CACHE": "/somewhere"})
-    assert str(error.value) == (
-        "got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the addresses of servers; "
-        "see docs/remote.md"
-    )
+    assert str(error.value) == message("--target-file", "SLUICE_ELASTICSEARCH_URLS", "docs/remote.md")
 
 
-def test_a_variable_with_a_wrong_name_is_reported() -> None:
+def test_a_variable_with_a_wrong_name_is_reported(message: MakeMessage) -> None:
     """By its own name, and with the one that was meant."""
     with pytest.raises(ProfileError) as error:
         load_remote(
@@ -169,103 +167,99 @@ def test_a_variable_with_a_wrong_name_is_reported() -> None:
             },
         )
     assert str(error.value).splitlines() == [
-        "SLUICE_CONNECT_URLL: connect.url: missing, expected a URL such as https://connect.example.org:8083",
-        "SLUICE_CONNECT_URLL: connect.urll: unknown key, did you mean `url`?",
+        message("SLUICE_CONNECT_URLL", "connect.url", "https://connect.example.org:8083"),
+        message("SLUICE_CONNECT_URLL", "connect.urll", "url"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "facts"),
     [
-        (LEAST.replace("connect:", "conect:", 1), [
-            "target.yaml:1: connect: missing, expected a section with `url`",
-            "target.yaml:2: conect: unknown key, did you mean `connect`?",
-        ]),
-        (LEAST.replace("http://es:9200", "es:9200"), [
-            'target.yaml:3: elasticsearch.urls[0]: got "es:9200", expected a URL such as https://host:9200',
-        ]),
-        (LEAST.replace("http://es:9200", "http://lab:hunter2@es:9200"), [
-            "target.yaml:3: elasticsearch.urls[0]: got a URL with credentials, expected them under `username` and "
-            "`password`",
-        ]),
-        (LEAST.replace('8083"}', '8083", username: lab, password: hunter2}'), [
-            "target.yaml:2: connect.password: got a value, expected where the secret is: `{env: NAME}` or "
-            "`{file: PATH}`",
-        ]),
-        (LEAST.replace('8083"}', '8083", username: lab}'), [
-            "target.yaml:2: connect.username: got a user without a password, expected `password` as well",
-        ]),
-        (LEAST.replace('9200"]}', '9200"], username: lab, password: {env: ES_KEY}, api_key: {env: ES_KEY}}'), [
-            "target.yaml:3: elasticsearch.api_key: got an API key and a user, expected one of them",
-        ]),
-        (LEAST.replace('9200"]}', '9200"], api_key: {env: NO_SUCH}}'), [
-            "target.yaml:3: elasticsearch.api_key: the environment variable NO_SUCH is not set, expected it to hold "
-            "the secret",
-        ]),
-        (LEAST.replace('9200"]}', '9200"], api_key: {file: no-such}}'), [
-            "target.yaml:3: elasticsearch.api_key: no-such: cannot be read (FileNotFoundError), expected a file that "
-            "holds the secret",
-        ]),
-        (LEAST.replace('9200"]}', '9200"], ca: connect.secret}'), [
-            "target.yaml:3: elasticsearch.ca: connect.secret: got no certificates (SSLError), expected a PEM file",
-        ]),
-        (LEAST.replace('9092"}', '9092", client: {sasl.password: hunter2}}'), [
-            "target.yaml:1: kafka.client.sasl.password: got a value, expected where the secret is: `{env: NAME}` or "
-            "`{file: PATH}`",
-        ]),
-        (LEAST.replace('9092"}', '9092", client: {bootstrap.servers: "b:1"}}'), [
-            "target.yaml:1: kafka.client.bootstrap.servers: got a value, expected it under `kafka.bootstrap_servers`",
-        ]),
-        (LEAST + "sink: {config: {connection.headers: 'X-Token:hunter2'}}\n", [
-            "target.yaml:4: sink.config.connection.headers: got a value, expected where the secret is: `{env: NAME}` "
-            "or `{file: PATH}`",
-        ]),
-        (LEAST.replace('["http://es:9200"]', '"http://lab:hunter2@es:9200"'), [
-            "target.yaml:3: elasticsearch.urls[0]: got a URL with credentials, expected them under `username` and "
-            "`password`",
-        ]),
-        (LEAST.replace('9092"}', '9092", client: sasl.password=hunter2}'), [
-            "target.yaml:1: kafka.client: got no mapping, expected settings by name",
-        ]),
-        (LEAST.replace('9092"}', '9092", client: {security.protocol: [SSL]}}'), [
-            "target.yaml:1: kafka.client.security.protocol: got no text or number, expected one (or `{env: NAME}` or "
-            "`{file: PATH}`)",
-        ]),
-        (LEAST.replace('9200"]}', '9200"], password: 0123}'), [
-            "target.yaml:3: elasticsearch.password: got an unquoted value or none, expected where the secret is: "
-            "`{env: NAME}` or `{file: PATH}`; see docs/remote.md",
-        ]),
-        ("- hunter2\n", [
-            "target.yaml:1: got no mapping, expected `kafka`, `connect` …; see docs/remote.md",
-        ]),
+        (
+            LEAST.replace("connect:", "conect:", 1),
+            [("target.yaml:1: connect", "url"), ("target.yaml:2: conect", "connect")],
+        ),
+        (
+            LEAST.replace("http://es:9200", "es:9200"),
+            [("target.yaml:3: elasticsearch.urls[0]", "es:9200", "https://host:9200")],
+        ),
+        (
+            LEAST.replace("http://es:9200", "http://lab:hunter2@es:9200"),
+            [("target.yaml:3: elasticsearch.urls[0]", "username", "password")],
+        ),
+        (
+            LEAST.replace('8083"}', '8083", username: lab, password: hunter2}'),
+            [("target.yaml:2: connect.password", "{env: NAME}", "{file: PATH}")],
+        ),
+        (LEAST.replace('8083"}', '8083", username: lab}'), [("target.yaml:2: connect.username", "password")]),
+        (
+            LEAST.replace('9200"]}', '9200"], username: lab, password: {env: ES_KEY}, api_key: {env: ES_KEY}}'),
+            [("target.yaml:3: elasticsearch.api_key", "user")],
+        ),
+        (
+            LEAST.replace('9200"]}', '9200"], api_key: {env: NO_SUCH}}'),
+            [("target.yaml:3: elasticsearch.api_key", "NO_SUCH")],
+        ),
+        (
+            LEAST.replace('9200"]}', '9200"], api_key: {file: no-such}}'),
+            [("target.yaml:3: elasticsearch.api_key: no-such",)],
+        ),
+        (
+            LEAST.replace('9200"]}', '9200"], ca: connect.secret}'),
+            [("target.yaml:3: elasticsearch.ca", "connect.secret")],
+        ),
+        (
+            LEAST.replace('9092"}', '9092", client: {sasl.password: hunter2}}'),
+            [("target.yaml:1: kafka.client.sasl.password", "{env: NAME}", "{file: PATH}")],
+        ),
+        (
+            LEAST.replace('9092"}', '9092", client: {bootstrap.servers: "b:1"}}'),
+            [("target.yaml:1: kafka.client.bootstrap.servers", "kafka.bootstrap_servers")],
+        ),
+        (
+            LEAST + "sink: {config: {connection.headers: 'X-Token:hunter2'}}\n",
+            [("target.yaml:4: sink.config.connection.headers", "{env: NAME}", "{file: PATH}")],
+        ),
+        (
+            LEAST.replace('["http://es:9200"]', '"http://lab:hunter2@es:9200"'),
+            [("target.yaml:3: elasticsearch.urls[0]", "username", "password")],
+        ),
+        (LEAST.replace('9092"}', '9092", client: sasl.password=hunter2}'), [("target.yaml:1: kafka.client",)]),
+        (
+            LEAST.replace('9092"}', '9092", client: {security.protocol: [SSL]}}'),
+            [("target.yaml:1: kafka.client.security.protocol", "{env: NAME}", "{file: PATH}")],
+        ),
+        (
+            LEAST.replace('9200"]}', '9200"], password: 0123}'),
+            [("target.yaml:3: elasticsearch.password", "{env: NAME}", "{file: PATH}", "docs/remote.md")],
+        ),
+        ("- hunter2\n", [("target.yaml:1", "kafka", "connect", "docs/remote.md")]),
     ],
-)  # fmt: skip
-def test_a_wrong_file_is_refused_line_by_line(tmp_path: Path, text: str, expected: list[str]) -> None:
+)
+def test_a_wrong_file_is_refused_line_by_line(
+    tmp_path: Path, text: str, facts: list[tuple[object, ...]], message: MakeMessage
+) -> None:
     """Each problem where it stands; a value that might be a secret is never shown."""
-    message = refused(tmp_path, text)
-    assert message.splitlines() == expected
-    assert "hunter" not in message
-    assert "0123" not in message
+    sentences = refused(tmp_path, text)
+    assert sentences.splitlines() == [message(*each) for each in facts]
+    assert "hunter" not in sentences
+    assert "0123" not in sentences
 
 
 @pytest.mark.parametrize("key", ["id:key", "a\nb", "ключ"])
-def test_an_api_key_that_no_header_can_carry_is_refused(tmp_path: Path, key: str) -> None:
+def test_an_api_key_that_no_header_can_carry_is_refused(tmp_path: Path, key: str, message: MakeMessage) -> None:
     """The HTTP client would refuse it with the key in its message."""
     path = described(tmp_path, LEAST.replace('9200"]}', '9200"], api_key: {env: KEY}}'))
     with pytest.raises(ProfileError) as error:
         load_remote(path, {"KEY": key})
-    assert str(error.value) == (
-        f"{path}:3: elasticsearch.api_key: got no encoded API key, expected what Elasticsearch returned as `encoded`"
-    )
+    assert str(error.value) == message(f"{path}:3", "elasticsearch.api_key", "encoded")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """With its name."""
     with pytest.raises(ProfileError) as error:
         load_remote(tmp_path / "none.yaml", os.environ)
-    assert str(error.value) == (
-        f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory; see docs/remote.md"
-    )
+    assert str(error.value) == message(tmp_path / "none.yaml", "docs/remote.md")
 
 
 # --- the documentation ----------------------------------------------------------------------------------------------
@@ -303,10 +297,10 @@ def test_the_variables_of_the_documentation_are_enough() -> None:
     assert servers.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))
 
 
-def test_several_workers_of_one_group_are_named_in_one_line(tmp_path: Path) -> None:
+def test_several_workers_of_one_group_are_named_in_one_line(tmp_path: Path, message: MakeMessage) -> None:
     """Each of them is a URL."""
     two = LEAST.replace("http://connect:8083", "http://connect-1:8083/, http://connect-2:8083")
     assert load_remote(described(tmp_path, two), {}).connect_url == "http://connect-1:8083,http://connect-2:8083"
-    assert refused(tmp_path, two.replace("connect-2:8083", "connect-2:x")) == (
-        'target.yaml:2: connect.url: got "http://connect-2:x", expected a URL such as https://host:9200'
+    assert refused(tmp_path, two.replace("connect-2:8083", "connect-2:x")) == message(
+        "target.yaml:2: connect.url", "http://connect-2:x", "https://host:9200"
     )

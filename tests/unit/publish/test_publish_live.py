@@ -19,6 +19,7 @@ from lab.publish.watch import CurrentRun, Pipeline, SampleFeed, Watch, samples_f
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import START_S, Truth, run
 from tests.unit.analysis.synthetic import samples as synthetic_samples
+from tests.unit.messages import MakeMessage
 from tests.unit.publish.recorder import Recorder, recorder
 
 TRUTH = Truth(ticks=13)
@@ -182,14 +183,11 @@ def watched(
     return [sentence.replace(server.url, "http://observer") for sentence in log]
 
 
-def test_an_index_is_waited_for_and_told_once() -> None:
+def test_an_index_is_waited_for_and_told_once(message: MakeMessage) -> None:
     """The stream may begin long after whoever watches it."""
     with recorder(ACCEPTED) as server:
         log = watched(Scripted(None, None, None, FIRST), server, 7, lambda _: SAMPLES)
-    assert log == [
-        "waiting for the index of aladin/flat",
-        "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
-    ]
+    assert log == [message("aladin/flat"), message("aladin/flat", "20270115-080000", 10, "http://observer")]
 
 
 def test_a_run_whose_index_is_made_anew_is_another_run() -> None:
@@ -201,14 +199,14 @@ def test_a_run_whose_index_is_made_anew_is_another_run() -> None:
     assert runs == {"aladin/flat 20270115-080000-live": last_s, "aladin/flat 20270115-081700-live": last_s - 1020}
 
 
-def test_a_server_that_takes_nothing_for_a_while_is_told_once() -> None:
+def test_a_server_that_takes_nothing_for_a_while_is_told_once(message: MakeMessage) -> None:
     """And that it takes samples again; meanwhile nobody is told that all is well."""
     refused = (503, {"error": {"type": "unavailable"}})
     beats: list[None] = []
     with recorder(refused, refused, ACCEPTED) as server:
         log = watched(Scripted(FIRST), server, 5, lambda _: SAMPLES, lambda: beats.append(None))
     assert log == [
-        "http://observer: POST /sluice-samples/_bulk: status 503: unavailable; samples are kept until it accepts them",
-        "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
+        message("http://observer", "/sluice-samples/_bulk", 503),
+        message("aladin/flat", "20270115-080000", 10, "http://observer"),
     ]
     assert len(beats) == 5 - 2

@@ -9,6 +9,7 @@ from lab.errors import ProfileError
 from lab.records.verification import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
 from lab.replay.replay import Replay, chunks, connector_for_replay, mark_after, outcomes_of, record_of, replay_config
+from tests.unit.messages import MakeMessage
 
 TOPIC = "sluice-my-books-7"
 RAW = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")
@@ -95,13 +96,12 @@ def test_a_letter_of_a_replayed_record_knows_the_first_one() -> None:
     assert (read.origin, read.refused_at) == (Place(TOPIC, 3, 11), Place(TOPIC, 3, 1013))
 
 
-def test_a_letter_without_its_place_is_refused_with_the_setting_that_is_missing() -> None:
+def test_a_letter_without_its_place_is_refused_with_the_setting_that_is_missing(message: MakeMessage) -> None:
     """Without it neither id nor version is known."""
     with pytest.raises(ProfileError) as failure:
         letter_of(Message())  # type: ignore[arg-type]
-    assert str(failure.value) == (
-        f"{TOPIC}-dead-letters-0@5: dead letter: got no header that says where its record came from, expected those of "
-        "a connector with errors.deadletterqueue.context.headers.enable=true; set it and run again"
+    assert str(failure.value) == message(
+        f"{TOPIC}-dead-letters-0@5", "errors.deadletterqueue.context.headers.enable=true"
     )
 
 
@@ -189,15 +189,12 @@ def test_what_became_of_the_records_is_summed_over_tasks() -> None:
 # --- what all need --------------------------------------------------------------------------------------------------
 
 
-def test_a_secret_that_was_not_written_down_has_to_be_given() -> None:
+def test_a_secret_that_was_not_written_down_has_to_be_given(message: MakeMessage) -> None:
     """Where no other user of the machine reads it, which on a command line all of them do."""
     recorded = {"name": "x", "connection.password": "(hidden)"}
     with pytest.raises(ProfileError) as failure:
         replay_config(recorded, {})
-    assert str(failure.value) == (
-        "connector: connection.password: is missing, because a run records no secrets; name an environment variable "
-        "that holds it with --set-env connection.password=VARIABLE"
-    )
+    assert str(failure.value) == message("connector: connection.password", "--set-env", "connection.password=VARIABLE")
     assert replay_config(recorded, {"connection.password": "s"}) == {"name": "x", "connection.password": "s"}
 
 

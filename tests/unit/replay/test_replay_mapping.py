@@ -9,6 +9,7 @@ from lab.errors import ProfileError
 from lab.replay.mapping import update_mapping
 from tests.unit.analysis.synthetic import Truth, run
 from tests.unit.clients.rest_server import Rest, rest
+from tests.unit.messages import MakeMessage
 
 RUN = run(Truth())
 OURS = {RUN.index: {"mappings": {"_meta": {"sluice": {"run": RUN.run_id}}}}}
@@ -39,7 +40,7 @@ def test_what_the_file_says_is_added_and_the_mark_of_the_run_stays(root: Path) -
     assert elasticsearch.requests[1:] == [("PUT", f"/{RUN.index}/_mapping", body)]
 
 
-def test_a_change_that_the_server_refuses_is_one_sentence(root: Path) -> None:
+def test_a_change_that_the_server_refuses_is_one_sentence(root: Path, message: MakeMessage) -> None:
     """With its reason, and what to do instead."""
     reason = "mapper [n] cannot be changed from type [text] to [long]"
     with (
@@ -48,17 +49,16 @@ def test_a_change_that_the_server_refuses_is_one_sentence(root: Path) -> None:
     ):
         update_mapping(RUN, "books", servers(elasticsearch), root)
 
-    assert str(refused.value) == (
-        f"index {RUN.index}: Elasticsearch refuses this change of a mapping in use: {reason}; run the profile again to "
-        "load a new index"
-    )
+    assert str(refused.value) == message(f"index {RUN.index}", reason)
 
 
 @pytest.mark.parametrize("answer", [(404, {}), (200, {RUN.index: {"mappings": {}}})])
-def test_an_index_that_is_not_the_runs_is_left_alone(root: Path, answer: tuple[int, object]) -> None:
+def test_an_index_that_is_not_the_runs_is_left_alone(
+    root: Path, answer: tuple[int, object], message: MakeMessage
+) -> None:
     """It is gone, or another one has its name."""
     with rest(answer) as elasticsearch, pytest.raises(ProfileError) as refused:
         update_mapping(RUN, "books", servers(elasticsearch), root)
 
-    assert str(refused.value) == f"index {RUN.index}: is not that of run {RUN.run_id} any more; run the profile again"
+    assert str(refused.value) == message(f"index {RUN.index}", RUN.run_id)
     assert [method for method, _, _ in elasticsearch.requests] == ["GET"]

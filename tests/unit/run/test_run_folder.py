@@ -10,6 +10,7 @@ from lab.errors import ProfileError, WritingError
 from lab.records.result import Window
 from lab.run.folder import RunFolder, become_latest, find_run
 from tests.dying import room_for
+from tests.unit.messages import MakeMessage
 
 NEW_YEAR_S = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC
 
@@ -46,14 +47,12 @@ def test_latest_points_to_the_last_run_that_has_finished(tmp_path: Path) -> None
     assert not (tmp_path / "latest").readlink().is_absolute()
 
 
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path, message: MakeMessage) -> None:
     """A file stands where the folder should be."""
     (tmp_path / "runs").write_text("")
     with pytest.raises(ProfileError) as refusal:
         RunFolder.create(tmp_path / "runs", "books", lambda: NEW_YEAR_S)
-    assert str(refusal.value) == (
-        f"{tmp_path}/runs/books/20260101-000000: the run's folder cannot be made (Not a directory)"
-    )
+    assert str(refusal.value) == message(f"{tmp_path}/runs/books/20260101-000000")
 
 
 def test_a_record_is_written_whole(tmp_path: Path) -> None:
@@ -65,15 +64,12 @@ def test_a_record_is_written_whole(tmp_path: Path) -> None:
     assert [found.name for found in folder.path.iterdir()] == ["window.json"]
 
 
-def test_a_record_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_record_that_cannot_be_written_is_named(tmp_path: Path, message: MakeMessage) -> None:
     """What the system says of a disk without room lacks the file's name."""
     folder = RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S)
     with pytest.raises(WritingError) as failure, room_for(0):
         folder.write_text("run.json", "{}\n")
-    assert str(failure.value) == (
-        f"{folder.path}/run.json: cannot be written: File too large; check the free space of its disk and who "
-        "may write there"
-    )
+    assert str(failure.value) == message(f"{folder.path}/run.json")
 
 
 @pytest.mark.parametrize(
@@ -104,34 +100,28 @@ def test_the_last_run_of_a_profile_is_the_last_that_came_to_its_end(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["books", "20260101-000000", "/no/such/folder", "*", "**x", "["])
-def test_a_run_that_is_not_there_is_one_sentence(tmp_path: Path, name: str) -> None:
+def test_a_run_that_is_not_there_is_one_sentence(tmp_path: Path, name: str, message: MakeMessage) -> None:
     """It says what could have been meant; a pattern is a name like any other."""
     make_run(tmp_path / "runs", "other", NEW_YEAR_S + 7)
     with pytest.raises(ProfileError) as refusal:
         find_run(tmp_path / "runs", name)
-    assert str(refusal.value) == (
-        f"{name}: no such run below {tmp_path}/runs; expected `latest`, a run id or a profile that has been run; "
-        "last finished run: other/20260101-000007"
-    )
+    assert str(refusal.value) == message(name, f"{tmp_path}/runs", "latest", "other/20260101-000007")
 
 
-def test_the_run_that_is_recommended_is_one_that_the_user_has_made(tmp_path: Path) -> None:
+def test_the_run_that_is_recommended_is_one_that_the_user_has_made(tmp_path: Path, message: MakeMessage) -> None:
     """As `latest` is: those of suites and tunes are later, and mean nothing by themselves."""
     make_run(tmp_path, "books")
     for folder in ("suites/sizes/20260101-000001/runs/small", "tunes/books/20260101-000001/stages/screen/runs/small"):
         RunFolder.create(tmp_path, folder, lambda: NEW_YEAR_S + 2).write_text("run.json", "{}\n")
     with pytest.raises(ProfileError) as refusal:
         find_run(tmp_path, "nope")
-    assert str(refusal.value) == (
-        f"nope: no such run below {tmp_path}; expected `latest`, a run id or a profile that has been run; "
-        "last finished run: books/20260101-000000"
-    )
+    assert str(refusal.value) == message("nope", tmp_path, "latest", "books/20260101-000000")
 
 
 @pytest.mark.parametrize("name", ["latest", "books", "books/20260101-000001", "20260101-000001"])
 @pytest.mark.parametrize("has_finished_one", [True, False])
 def test_a_run_without_a_result_is_told_apart_from_one_that_is_not_there(
-    tmp_path: Path, name: str, *, has_finished_one: bool
+    tmp_path: Path, name: str, message: MakeMessage, *, has_finished_one: bool
 ) -> None:
     """The word that is refused is not the word that is recommended, also where an older version linked it."""
     if has_finished_one:
@@ -141,18 +131,14 @@ def test_a_run_without_a_result_is_told_apart_from_one_that_is_not_there(
     last = "last finished run: other/20260101-000000" if has_finished_one else "no run has finished yet"
     with pytest.raises(ProfileError) as refusal:
         find_run(tmp_path, name)
-    assert str(refusal.value) == (
-        f"{name}: no result below {tmp_path}: the run was interrupted or has not ended; {last}"
-    )
+    assert str(refusal.value) == message(name, tmp_path, last)
 
 
-def test_before_the_first_run_there_is_no_latest(tmp_path: Path) -> None:
+def test_before_the_first_run_there_is_no_latest(tmp_path: Path, message: MakeMessage) -> None:
     """The sentence says how to make one."""
     with pytest.raises(ProfileError) as refusal:
         find_run(tmp_path / "runs", "latest")
-    assert str(refusal.value) == (
-        f"latest: there is no run below {tmp_path / 'runs'} yet; start one, such as: ./sluice run quickstart"
-    )
+    assert str(refusal.value) == message("latest", tmp_path / "runs", "./sluice run")
 
 
 def test_a_record_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:

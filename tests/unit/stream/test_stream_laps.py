@@ -13,6 +13,7 @@ from lab.stream.laps import RETAINED_BYTES, Offsets, Pace, Stream, StreamPositio
 from producers.dataset import Dataset
 from producers.sending import INTENDED_SEND_TIME_HEADER
 from producers.share import Share
+from tests.unit.messages import MakeMessage
 from tests.unit.producers.fakes import FakeClient, FakeClock, NumberedDocuments
 
 LAP = 1009
@@ -167,7 +168,7 @@ def test_large_documents_wait_sooner() -> None:
     assert stream.most_lag_records == 500
 
 
-def test_a_sink_that_has_failed_ends_the_stream() -> None:
+def test_a_sink_that_has_failed_ends_the_stream(message: MakeMessage) -> None:
     """It is looked at every ten seconds while it is waited for; what was sent is written down before."""
     world = World(reads=lambda records: records)
     world.client.send_cost_ns = 1_000_000
@@ -177,8 +178,9 @@ def test_a_sink_that_has_failed_ends_the_stream() -> None:
 
     stream = world.stream()
     stream.check_sink = fail
-    with pytest.raises(StackError, match=r"^connector: failed: index not found$"):
+    with pytest.raises(StackError) as error:
         stream.send(lambda: False)
+    assert str(error.value) == message("connector")
     assert len(world.waits) * 0.2 == pytest.approx(10, abs=0.5)
     assert world.kept[-1] == StreamPosition(stream.position, None)
     assert stream.position > LAG
@@ -194,21 +196,23 @@ def test_kafka_may_be_away_for_a_while() -> None:
     assert world.kept[-1] == StreamPosition(stream.position, stream.position)
 
 
-def test_kafka_that_stays_away_ends_the_stream() -> None:
+def test_kafka_that_stays_away_ends_the_stream(message: MakeMessage) -> None:
     """With a sentence, after five minutes."""
     world = World(is_down=lambda: True)
     stream = world.stream()
-    with pytest.raises(StackError, match=r"^topic: Kafka has not answered for 300 s$"):
+    with pytest.raises(StackError) as error:
         stream.send(lambda: False)
+    assert str(error.value) == message("topic", 300)
     assert world.client.sent == []
 
 
-def test_a_document_that_kafka_does_not_take_ends_the_stream() -> None:
+def test_a_document_that_kafka_does_not_take_ends_the_stream(message: MakeMessage) -> None:
     """Nothing is written down beyond what was taken, so that it is sent again."""
     world = World(refuse=lambda key: KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED) if key == b"1008" else None)
     stream = world.stream()
-    with pytest.raises(StackError, match=r"^topic: 1 documents were not delivered: 1 × TOPIC_AUTHORIZATION_FAILED: "):
+    with pytest.raises(StackError) as error:
         stream.send(after(stream, LAP))
+    assert str(error.value) == message("topic", 1, "TOPIC_AUTHORIZATION_FAILED")
     assert world.kept == [StreamPosition(0, None)]
 
 

@@ -15,6 +15,7 @@ from lab.run.folder import RunFolder
 from lab.suite.duets import LEAST_WARM_UPS, DuetExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.plan import FIRST_BLOCKS_OF_FEW
+from tests.unit.messages import MakeMessage
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_result
 from tests.unit.suite.test_suite_width import Widths, a_width
 
@@ -116,7 +117,7 @@ def test_servers_that_stay_cold_are_warmed_by_a_few_drains_at_least(tmp_path: Pa
     assert max(Counter(name for name, warm_up in bench.ran if warm_up).values()) == LEAST_WARM_UPS
 
 
-def test_a_pair_of_which_one_run_is_void_is_repeated_whole(tmp_path: Path) -> None:
+def test_a_pair_of_which_one_run_is_void_is_repeated_whole(tmp_path: Path, message: MakeMessage) -> None:
     """And the run beside it does not count: the ratio of two runs at other times is no pair's."""
     folder = SuiteFolder.begin(tmp_path, a_duet())
     bench = TwoSets([(a_result(), a_result(verified=False))])
@@ -124,8 +125,8 @@ def test_a_pair_of_which_one_run_is_void_is_repeated_whole(tmp_path: Path) -> No
     assert bench.pairs[0] == bench.pairs[1]
     first = [(run.attempt, run.status, run.reason) for run in folder.runs() if run.block == 1]
     assert first == [
-        (1, "broken", "the run beside it is not verified"),
-        (1, "void", "3 documents are missing"),
+        (1, "broken", message("not verified")),
+        (1, "void", message(3)),
         (2, "verified", None),
         (2, "verified", None),
     ]

@@ -16,6 +16,7 @@ from lab.records.verification import Documents, Verification
 from lab.run.folder import RunFolder
 from lab.suite.execution import LEAST_REPEATED, SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
+from tests.unit.messages import MakeMessage, Naming
 
 NAMES = ("control", "static", "flat")
 STEADY = (7.0, 11.0, 13.0, 13.0)
@@ -210,7 +211,7 @@ def test_a_run_from_which_others_took_too_much_is_repeated_once(folder: SuiteFol
     suite(folder, bench).execute()
     assert bench.counted == ["control", "control", "static", "flat", *NAMES]
     final = last_attempts(folder.runs())[1, "control", 1]
-    assert (final.attempt, final.disturbed) == (2, "the hypervisor took 12 % of the cores' time in the measured window")
+    assert (final.attempt, final.disturbed) == (2, Naming("hypervisor", 12))
 
 
 def test_on_a_machine_that_is_always_busy_few_runs_are_repeated(tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_on_a_machine_that_is_always_busy_few_runs_are_repeated(tmp_path: Path) 
     suite(folder, Bench([a_result(steal_percent=11)] * 99)).execute()
     runs = [run for run in folder.runs() if run.block]
     assert sum(run.attempt == 2 for run in runs) == LEAST_REPEATED // 2 + LEAST_REPEATED % 2
-    assert runs[-1].reason == "the hypervisor took 11 % of the cores' time in the measured window"
+    assert runs[-1].reason == Naming("hypervisor", 11)
     assert runs_left(folder.plan(), folder.runs()) == []
 
 
@@ -313,10 +314,11 @@ def test_a_line_cut_short_by_a_kill_is_done_again(folder: SuiteFolder) -> None:
     assert len([run for run in folder.runs() if not run.warm_up]) == 6
 
 
-def test_the_last_folder_of_a_suite_is_found(tmp_path: Path) -> None:
+def test_the_last_folder_of_a_suite_is_found(tmp_path: Path, message: MakeMessage) -> None:
     """By the suite's name."""
     for _ in range(2):
         made = SuiteFolder.begin(tmp_path, a_plan())
     assert find_suite(tmp_path, "ladder").path == made.path
-    with pytest.raises(ProfileError, match="stairs: no such suite has run below"):
+    with pytest.raises(ProfileError) as error:
         find_suite(tmp_path, "stairs")
+    assert str(error.value) == message("stairs")

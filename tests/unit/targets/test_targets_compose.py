@@ -10,6 +10,7 @@ from lab.errors import ProfileError
 from lab.profiles import load_profile, profile_names
 from lab.stack.compose import ComposeProject
 from lab.targets.compose import Compose, variables_of
+from tests.unit.messages import MakeMessage
 
 
 def project(folder: Path, sink: str = "sluice", brokers: int = 1, **settings: str) -> ComposeProject:
@@ -40,26 +41,23 @@ def test_a_profile_runs_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "sentence"),
+    ("override", "facts"),
     [
         (
             "elasticsearch.node_settings={node.processors: 1}",
-            "quickstart: elasticsearch.node_settings: containers have only those of a profile in experiments/profiles, "
-            "as `./sluice compose-env` wrote them; run it without --target compose",
+            ("quickstart: elasticsearch.node_settings", "experiments/profiles", "./sluice compose-env", "--target"),
         ),
         (
             "sink.config={connector.class: org.example.TheirSink}",
-            "sink.connector: elasticsearch: the worker's image (SINK=sluice) has no plugin with the class "
-            "org.example.TheirSink; run it without --target compose",
+            ("sink.connector", "SINK=sluice", "org.example.TheirSink", "--target"),
         ),
         (
             "elasticsearch.data_nodes=5",
-            "elasticsearch.data_nodes: got 5, expected at most 4, the services of compose.yaml; "
-            "run it without --target compose",
+            ("elasticsearch.data_nodes", 5, 4, "compose.yaml", "--target"),
         ),
         (
             "opensearch=3.0.0",
-            "opensearch: got 3.0.0, expected none: the containers are Elasticsearch; run it without --target compose",
+            ("opensearch", "3.0.0", "--target"),
         ),
         (
             "elasticsearch.distribution=official",
@@ -68,15 +66,17 @@ def test_a_profile_runs_as_it_is(tmp_path: Path) -> None:
         ),
         (
             "sink.command=[no-such-program]",
-            "sink.command: no-such-program: no such program here; install it, or give its path",
+            ("sink.command",),
         ),
     ],
 )
-def test_what_containers_do_not_have_is_refused(tmp_path: Path, override: str, sentence: str) -> None:
+def test_what_containers_do_not_have_is_refused(
+    tmp_path: Path, override: str, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """With one sentence."""
     with pytest.raises(ProfileError) as error:
         Compose(project(tmp_path)).fitted(load_profile("quickstart", overrides=[override]))
-    assert str(error.value) == sentence
+    assert str(error.value) == message(*facts)
 
 
 def test_a_connector_that_the_image_is_built_with_is_there(tmp_path: Path) -> None:
@@ -85,25 +85,19 @@ def test_a_connector_that_the_image_is_built_with_is_there(tmp_path: Path) -> No
     assert Compose(project(tmp_path, sink="confluent")).fitted(theirs) is theirs
 
 
-def test_a_project_that_asks_who_is_there_is_refused(tmp_path: Path) -> None:
+def test_a_project_that_asks_who_is_there_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """With the other way to it."""
     secured = project(tmp_path, xpack__security__enabled="true")
     with pytest.raises(ProfileError) as error:
         Compose(secured).fitted(load_profile("quickstart"))
-    assert str(error.value) == (
-        "--target compose: security is enabled in this project (compose/secure.yaml), expected a project without it; "
-        "use --target remote"
-    )
+    assert str(error.value) == message("--target compose", "compose/secure.yaml")
 
 
-def test_a_project_of_several_brokers_is_refused(tmp_path: Path) -> None:
+def test_a_project_of_several_brokers_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """A run would start one of them, which waits for the others for ever."""
     with pytest.raises(ProfileError) as error:
         Compose(project(tmp_path, brokers=2)).fitted(load_profile("quickstart"))
-    assert str(error.value) == (
-        "--target compose: this project is a cluster (compose/cluster.yaml), expected a project without it; use "
-        "--target remote"
-    )
+    assert str(error.value) == message("--target compose", "compose/cluster.yaml")
 
 
 def test_the_containers_are_told_what_the_profile_asks_for() -> None:
@@ -127,16 +121,13 @@ def test_a_limit_of_memory_is_that_of_the_container() -> None:
     assert variables["ELASTICSEARCH_MEMORY"] == "1213m"
 
 
-def test_a_bound_of_a_containers_disk_is_refused(tmp_path: Path) -> None:
+def test_a_bound_of_a_containers_disk_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """Its disk is not known here."""
     profile = load_profile("quickstart")
     bounded = profile.elasticsearch.model_copy(update={"read_iops_limit": 500})
     with pytest.raises(ProfileError) as error:
         Compose(project(tmp_path)).fitted(profile.model_copy(update={"elasticsearch": bounded}))
-    assert str(error.value) == (
-        "elasticsearch.read_iops_limit: got 500, expected none: the disk of a container is not known here; run it "
-        "without --target compose"
-    )
+    assert str(error.value) == message("elasticsearch.read_iops_limit", 500, "--target")
 
 
 def test_node_settings_are_read_from_the_files_of_their_profile(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from lab.stack.compose import Container
 from lab.targets.compose import endpoints_of, tag_of, target_of
 from lab.targets.remote import Node, RemoteServers
 from lab.targets.servers import narrowed
+from tests.unit.messages import MakeMessage
 
 ENGINE = "unix:///var/run/docker.sock"
 
@@ -49,18 +50,18 @@ def test_servers_are_reached_by_their_published_ports() -> None:
     assert servers.access.sink == {"connection.url": "http://elasticsearch:9200,http://elasticsearch-2:9200"}
 
 
-def test_a_service_that_does_not_run_is_one_sentence() -> None:
+def test_a_service_that_does_not_run_is_one_sentence(message: MakeMessage) -> None:
     """With where to look."""
     with pytest.raises(StackError) as error:
         endpoints_of({name: part for name, part in CONTAINERS.items() if name != "kafka"})
-    assert str(error.value) == "service kafka: has no running container; see: docker compose ps --all"
+    assert str(error.value) == message("service kafka", "--all")
 
 
-def test_a_port_that_is_not_published_is_one_sentence() -> None:
+def test_a_port_that_is_not_published_is_one_sentence(message: MakeMessage) -> None:
     """A file of somebody's own may have taken it away."""
     with pytest.raises(StackError) as error:
         endpoints_of({**CONTAINERS, "kafka": container("kafka", 11)})
-    assert str(error.value) == "container sluice-kafka-1: port 9092 is not published, expected it on 127.0.0.1"
+    assert str(error.value) == message("container sluice-kafka-1", 9092, "127.0.0.1")
 
 
 def test_containers_are_recorded_like_servers_of_this_machine() -> None:

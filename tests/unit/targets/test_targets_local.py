@@ -12,6 +12,7 @@ from lab.profiles import load_profile
 from lab.stack.local import LocalStack
 from lab.targets.local import Local, ServerWatch, shape_of
 from tests.unit.clients.rest_server import Time
+from tests.unit.messages import MakeMessage
 from tests.unit.stack.three_servers import ALL, Wanted, kill
 
 
@@ -25,7 +26,7 @@ def test_servers_that_run_are_no_word_worth(stack: LocalStack) -> None:
         time.sleep(11)
 
 
-def test_a_server_that_has_ended_is_named_at_once_and_may_come_back(stack: LocalStack) -> None:
+def test_a_server_that_has_ended_is_named_at_once_and_may_come_back(stack: LocalStack, message: MakeMessage) -> None:
     """With what to do; a server that ends later has half a minute of its own."""
     stack.ensure(ALL, kept=True)
     time = Time()
@@ -34,15 +35,17 @@ def test_a_server_that_has_ended_is_named_at_once_and_may_come_back(stack: Local
     for _ in range(3):
         kill(stack, "kafka")
         time.sleep(1)
-        assert watch.check() == "kafka ended: ./sluice restart kafka"
+        assert watch.check() == message("kafka ended", "./sluice restart")
         time.sleep(29)
-        assert watch.check() == "kafka ended: ./sluice restart kafka"
+        assert watch.check() == message("kafka ended", "./sluice restart")
         stack.restart("kafka")
         time.sleep(1)
         assert watch.check() == ""
 
 
-def test_a_server_that_stays_away_is_an_error_with_the_end_of_its_log(stack: LocalStack, wanted: Wanted) -> None:
+def test_a_server_that_stays_away_is_an_error_with_the_end_of_its_log(
+    stack: LocalStack, wanted: Wanted, message: MakeMessage
+) -> None:
     """After half a minute, not after the two that a server which does not answer is asked again."""
     stack.ensure(ALL, kept=True)
     time = Time()
@@ -54,42 +57,40 @@ def test_a_server_that_stays_away_is_an_error_with_the_end_of_its_log(stack: Loc
     time.sleep(31)
     with pytest.raises(StackError) as failure:
         watch.check()
-    assert str(failure.value) == f"connect: ended while it was in use; its log is {log}"
+    assert str(failure.value) == message("connect", log)
     assert failure.value.log_lines == ("OutOfMemoryError",)
 
 
-def test_servers_that_were_stopped_are_said_to_be(stack: LocalStack) -> None:
+def test_servers_that_were_stopped_are_said_to_be(stack: LocalStack, message: MakeMessage) -> None:
     """Nobody starts those again, so that there is nothing to wait for."""
     stack.ensure(ALL, kept=True)
     watch = ServerWatch(stack, Time().clock)
     stack.stop()
     with pytest.raises(StackError) as failure:
         watch.check()
-    assert str(failure.value) == "the servers of this checkout were stopped while they were in use"
+    assert str(failure.value) == message()
 
 
 @pytest.mark.parametrize(
-    ("overrides", "refusal"),
+    ("overrides", "facts"),
     [
-        ((), ""),
-        (("index.number_of_shards=2",), ""),
-        (("load.via=rally",), "got a load through Rally, expected another: one Rally runs at a time"),
-        (("load.mode=stream", "load.rate_docs_per_s=601"), "got a variant that is no drain, expected drains only"),
-        (
-            ("elasticsearch.version=9.5.3",),
-            "got variants on different servers, expected one version and one set of options",
-        ),
-        (("elasticsearch.heap_mb=512000",), "got variants on different servers"),
+        ((), ()),
+        (("index.number_of_shards=2",), ()),
+        (("load.via=rally",), ("Rally",)),
+        (("load.mode=stream", "load.rate_docs_per_s=601"), ("drains",)),
+        (("elasticsearch.version=9.5.3",), ("version",)),
+        (("elasticsearch.heap_mb=512000",), ("version",)),
     ],
     ids=["the same", "another index", "Rally", "a stream", "another version", "another heap"],
 )
 def test_runs_at_the_same_time_are_drains_on_servers_of_one_kind(
-    stack: LocalStack, overrides: tuple[str, ...], refusal: str
+    stack: LocalStack, overrides: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """Each set has the servers of both."""
     profiles = [load_profile("quickstart"), load_profile("quickstart", overrides=overrides)]
-    with pytest.raises(ProfileError, match=refusal) if refusal else contextlib.nullcontext():
+    with pytest.raises(ProfileError) if facts else contextlib.nullcontext() as error:
         Local(stack).refuse_duets(profiles)
+    assert (error and str(error.value)) == (message(*facts) if facts else None)
 
 
 @pytest.fixture

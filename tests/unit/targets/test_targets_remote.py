@@ -26,6 +26,7 @@ from lab.targets.remote import (
     refuse_concurrent_run,
 )
 from tests.unit.clients.rest_server import rest
+from tests.unit.messages import MakeMessage
 
 OURS = "io.sluice.connect.ElasticsearchSinkConnector"
 ACCESS = Access(
@@ -100,69 +101,66 @@ def test_every_request_carries_the_credentials() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_cluster_that_does_not_let_us_in_is_one_sentence(status: int) -> None:
+def test_a_cluster_that_does_not_let_us_in_is_one_sentence(status: int, message: MakeMessage) -> None:
     """With Elasticsearch's reason, and without what was tried."""
     refusal = {"error": {"reason": "unable to authenticate user [lab]"}}
     with rest((status, refusal)) as server, pytest.raises(ProfileError) as error:
         nodes_of(servers(server.url))
-    assert str(error.value) == (
-        f"{server.url}: Elasticsearch rejected our credentials ({status}): unable to authenticate user [lab]"
-    )
+    assert str(error.value) == message(status, url=server.url)
 
 
-def test_something_else_than_elasticsearch_is_one_sentence() -> None:
+def test_something_else_than_elasticsearch_is_one_sentence(message: MakeMessage) -> None:
     """Such as a proxy that answers everything."""
     with rest((200, {"hello": "world"})) as server, pytest.raises(StackError) as error:
         nodes_of(servers(server.url))
-    assert str(error.value) == f"{server.url}: is not an Elasticsearch: /_nodes lists no nodes"
+    assert str(error.value) == message("/_nodes", url=server.url)
 
 
-def test_servers_on_which_sluice_is_at_work_already_are_left_alone() -> None:
+def test_servers_on_which_sluice_is_at_work_already_are_left_alone(message: MakeMessage) -> None:
     """Its connector would be deleted by the run as a leftover; those of others would not."""
     refuse_concurrent_run(found(node()))
     with pytest.raises(ProfileError) as error:
         refuse_concurrent_run(replace(found(node()), connectors=("sluice-aladin-7", "sluice-aladin-11")))
-    assert str(error.value) == (
-        "http://127.0.0.1:1: connector sluice-aladin-7: exists already, expected no connector of Sluice; another run "
-        "is under way on these servers, or one was killed: wait for it, or delete the connector"
-    )
+    assert str(error.value) == message("http://127.0.0.1:1", "sluice-aladin-7")
 
 
-def test_a_worker_that_does_not_let_us_in_is_one_sentence() -> None:
+def test_a_worker_that_does_not_let_us_in_is_one_sentence(message: MakeMessage) -> None:
     """What it repeats of our secrets is hidden."""
     refusal = (401, {"message": "lab:hunter3 is nobody"})
     with rest(*told_of_nodes(a=["data"]), refusal) as server, pytest.raises(ProfileError) as error:
         read_servers(servers(server.url))
-    assert str(error.value) == (f"{server.url}: Kafka Connect rejected our credentials (401): lab:(hidden) is nobody")
+    assert str(error.value) == message(401, url=server.url)
 
 
 @pytest.mark.parametrize("answer", [{"hello": "world"}, ["hello"], "hello"])
-def test_something_else_than_a_worker_is_one_sentence(answer: object) -> None:
+def test_something_else_than_a_worker_is_one_sentence(answer: object, message: MakeMessage) -> None:
     """Such as the port of another server."""
     with rest(*told_of_nodes(a=["data"]), (200, answer)) as server, pytest.raises(StackError) as error:
         read_servers(servers(server.url))
-    assert str(error.value) == f"{server.url}: is not a Kafka Connect worker: it names no version"
+    assert str(error.value) == message(url=server.url)
 
 
-def test_a_cluster_without_data_nodes_is_one_sentence() -> None:
+def test_a_cluster_without_data_nodes_is_one_sentence(message: MakeMessage) -> None:
     """There is nothing to index into."""
     with rest(*told_of_nodes(a=["master"])) as server, pytest.raises(StackError) as error:
         read_servers(servers(server.url))
-    assert str(error.value) == f"{server.url}: the cluster has no node that holds data"
+    assert str(error.value) == message(url=server.url)
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "sentence"),
+    ("status", "kind", "facts"),
     [
-        (401, ProfileError, "the JMX agent rejected our credentials (401)"),
-        (404, StackError, "is not a JMX agent: status 404"),
+        (401, ProfileError, (401,)),
+        (404, StackError, (404,)),
     ],
 )
-def test_an_agent_that_gives_no_answer_is_one_sentence(status: int, kind: type[Exception], sentence: str) -> None:
+def test_an_agent_that_gives_no_answer_is_one_sentence(
+    status: int, kind: type[Exception], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Whoever names one wants its figures."""
     with rest((status, {})) as server, pytest.raises(kind) as error:
         check_metrics_agent(servers(server.url, f"{server.url}/jolokia/"))
-    assert str(error.value) == f"{server.url}/jolokia/version: {sentence}"
+    assert str(error.value) == message("jolokia/version", *facts, url=server.url)
 
 
 def test_no_agent_is_asked_where_there_is_none() -> None:
@@ -211,54 +209,48 @@ def test_a_profile_that_asks_for_what_there_is_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "expected"),
+    ("override", "facts"),
     [
-        ('version="9.5.3"', "version: got 9.5.3, expected 8.19.21, which the cluster runs"),
-        ("data_nodes=3", "data_nodes: got 3, expected 1, which the cluster has"),
-        ("heap_mb=4099", "heap_mb: got 4099, expected 2039, which the cluster's data nodes have"),
-        ("java=21", "java: got 21, expected none"),
-        ("distribution=official", "distribution: got official, expected none"),
-        ("node_settings={node.processors: 1}", "node_settings.node.processors: got a value, expected none"),
+        ('version="9.5.3"', ("version", "9.5.3", "8.19.21")),
+        ("data_nodes=3", ("data_nodes", 3, 1)),
+        ("heap_mb=4099", ("heap_mb", 4099, 2039)),
+        ("java=21", ("java", 21)),
+        ("distribution=official", ("distribution", "official")),
+        ("node_settings={node.processors: 1}", ("node_settings.node.processors",)),
         (
             "cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}",
-            "cluster_settings.indices.recovery.max_bytes_per_sec: got a value, expected none",
+            ("cluster_settings.indices.recovery.max_bytes_per_sec",),
         ),
     ],
 )  # fmt: skip
-def test_a_profile_that_asks_for_something_else_is_refused(override: str, expected: str) -> None:
+def test_a_profile_that_asks_for_something_else_is_refused(
+    override: str, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """With the place where it asks, and what there is."""
     profile = load_profile("quickstart", overrides=[f"elasticsearch.{override}"])
     with pytest.raises(ProfileError) as error:
         found(node()).fitted(profile)
     said = str(error.value)
-    assert said.endswith(
-        f"elasticsearch.{expected}; remote servers are used as they are: leave it out, or run without --target remote"
-    )
+    assert said == message("--target", *facts)
     assert said.startswith("--set elasticsearch.")
 
 
 @pytest.mark.parametrize("name", ["memory_limit_mb", "page_cache_mb", "read_iops_limit"])
-def test_bounds_of_servers_elsewhere_are_refused(name: str) -> None:
+def test_bounds_of_servers_elsewhere_are_refused(name: str, message: MakeMessage) -> None:
     """Whatever they are already: nothing is set there."""
     profile = load_profile("quickstart")
     bounded = profile.elasticsearch.model_copy(update={name: 3001})
     with pytest.raises(ProfileError) as error:
         found(node()).fitted(profile.model_copy(update={"elasticsearch": bounded}))
-    assert str(error.value) == (
-        f"quickstart: elasticsearch.{name}: got 3001, expected none: nothing is set on servers elsewhere; "
-        "remote servers are used as they are: leave it out, or run without --target remote"
-    )
+    assert str(error.value) == message(f"quickstart: elasticsearch.{name}", 3001, "--target")
 
 
-def test_a_sink_that_the_worker_does_not_have_is_refused() -> None:
+def test_a_sink_that_the_worker_does_not_have_is_refused(message: MakeMessage) -> None:
     """Before a suite is planned with it."""
     theirs = load_profile("quickstart", overrides=["sink.config={connector.class: org.example.TheirSink}"])
     with pytest.raises(ProfileError) as error:
         found(node()).fitted(theirs)
-    assert str(error.value) == (
-        "sink.connector: elasticsearch: the Connect worker has no plugin with the class org.example.TheirSink; put the "
-        "plugin's folder into the worker's plugin.path, and restart it"
-    )
+    assert str(error.value) == message("sink.connector", "org.example.TheirSink", "plugin.path")
 
 
 # --- OpenSearch -----------------------------------------------------------------------------------------------------
@@ -287,23 +279,18 @@ def test_a_profile_becomes_one_of_the_engine_that_the_cluster_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "place", "message"),
+    ("stated", "place", "facts"),
     [
-        (
-            "elasticsearch.version=9.0.0",
-            "--set elasticsearch.version",
-            "got Elasticsearch 9.0.0, expected OpenSearch 3.0.0",
-        ),
-        ("opensearch=2.19.1", "--set opensearch", "got 2.19.1, expected 3.0.0"),
-        (override("opensearch", "2.19.1", "--opensearch"), "--opensearch", "got 2.19.1, expected 3.0.0"),
+        ("elasticsearch.version=9.0.0", "--set elasticsearch.version", ("Elasticsearch 9.0.0", "OpenSearch 3.0.0")),
+        ("opensearch=2.19.1", "--set opensearch", ("2.19.1", "3.0.0")),
+        (override("opensearch", "2.19.1", "--opensearch"), "--opensearch", ("2.19.1", "3.0.0")),
     ],
 )
-def test_another_engine_than_the_clusters_is_refused(stated: str, place: str, message: str) -> None:
+def test_another_engine_than_the_clusters_is_refused(
+    stated: str, place: str, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """By the key, or the option, that asks for it."""
     theirs = replace(found(node(version="3.0.0")), engine=OPENSEARCH)
     with pytest.raises(ProfileError) as error:
         theirs.fitted(load_profile("quickstart", overrides=[stated]))
-    assert str(error.value) == (
-        f"{place}: {message}, which the cluster runs; remote servers are used as they are: leave it out, or run "
-        "without --target remote"
-    )
+    assert str(error.value) == message(place, *facts, "--target remote")

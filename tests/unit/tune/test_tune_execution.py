@@ -19,6 +19,7 @@ from lab.suite.plan import RUN_BASE_S
 from lab.tune.execution import ForgivingBench, Profiles, walls_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import BETWEEN_S
+from tests.unit.messages import MakeMessage, Naming
 from tests.unit.tune.benches import AROUND_S, BEGUN_S, GAINS, OVERRIDDEN, RATE, Bench, Finished, execution
 
 pytestmark = pytest.mark.usefixtures("no_stage_reports")
@@ -126,7 +127,7 @@ def test_an_interrupted_tune_goes_on_where_it_was(tmp_path: Path, plan: TunePlan
         execution(folder, start, Bench(GAINS, break_off=9)).execute()
     ((stage, suite),) = folder.stages()
     before, order = suite.runs(), suite.plan().order
-    assert analyse_tune(folder.path).headline == "Not finished: 1 stage has begun; resume it."
+    assert analyse_tune(folder.path).headline == Naming("Not finished", 1)
 
     execution(folder, start, Bench(GAINS)).execute()
 
@@ -139,14 +140,16 @@ def test_an_interrupted_tune_goes_on_where_it_was(tmp_path: Path, plan: TunePlan
     assert analyse_tune(folder.path).recommended == ("tasks=2", "refresh_interval=30s")
 
 
-def test_a_setting_that_a_server_refuses_ends_its_own_runs_only(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+def test_a_setting_that_a_server_refuses_ends_its_own_runs_only(
+    tmp_path: Path, plan: TunePlan, start: Start, message: MakeMessage
+) -> None:
     """The search goes on without it, and says why."""
     folder = TuneFolder.begin(tmp_path, plan)
     execution(folder, start, Bench(GAINS, refused="index.refresh_interval")).execute()
     result = analyse_tune(folder.path, ended=True)
     assert result.recommended == ("tasks=2",)
     assert [(each.name, each.reason) for each in result.not_tried] == [
-        ("refresh_interval=30s", "its runs failed: index.refresh_interval: the server refuses it")
+        ("refresh_interval=30s", message("index.refresh_interval"))
     ]
 
 
@@ -171,7 +174,7 @@ def test_where_nothing_gains_the_start_is_recommended(tmp_path: Path, plan: Tune
     write_recommended(folder.path, result)
     write_tune_report(folder.path)
     assert (result.chosen, result.recommended, result.settings) == (None, (), {})
-    assert result.headline == "Nothing better than the start was found. Keep the start."
+    assert result.headline == Naming("Keep the start")
     assert load_profile(str(folder.path / BEST)).fingerprint() == start.profile.fingerprint()
 
 

@@ -15,6 +15,7 @@ from lab.suite.plan import RUN_BASE_S
 from lab.tune.execution import Profiles, first_suite
 from lab.tune.plan import BASE_DOCUMENTS, BETWEEN_S, STARTING_S, expected, sized, window_of
 from lab.tune.search import Search, Times
+from tests.unit.messages import MakeMessage
 
 NODE_OF_ITS_OWN = "heap_mb=2048"
 
@@ -90,7 +91,7 @@ def test_a_file_is_read_from_its_beginning_and_no_further_than_its_end(tmp_path:
     assert made.capped(LoadSizes(9000.0, times=1)) == LoadSizes(9000.0, times=1)
 
 
-def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path) -> None:
+def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path, message: MakeMessage) -> None:
     """It sends as many of its documents as rate and time ask for; at a share of the limit, too few are refused."""
     path = tmp_path / "few.ndjson"
     path.write_text("".join(f'{{"id": {number}}}\n' for number in range(4001)))
@@ -101,8 +102,7 @@ def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path) -> None:
     assert (stream.dataset.documents, stream.load.rate_docs_per_s) == (2000, 100.0)
     with pytest.raises(ProfileError) as refusal:
         made.capped(LoadSizes(900.0, rate_docs_per_s=450.0))
-    expected_words = "got a file of 4,001 documents, expected 9,000 for 20 s; choose 22 % or less"
-    assert str(refusal.value) == f"--goal: latency at 50 %: {expected_words}"
+    assert str(refusal.value) == message("--goal", 50, "4,001", "9,000", "22 %")
 
 
 def test_the_least_time_holds_a_block_of_combinations_and_a_confirmation() -> None:

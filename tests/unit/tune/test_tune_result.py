@@ -24,6 +24,7 @@ from lab.records.tune import TunePlan, TuneResult
 from lab.run.load.connector import connector_config
 from lab.tune.folder import TuneFolder, find_tune, tune_at
 from lab.tune.search import Search
+from tests.unit.messages import MakeMessage
 from tests.unit.tune.benches import (
     GAINS,
     OVERRIDES,
@@ -151,13 +152,13 @@ def test_settings_to_paste_are_those_that_ran(finished: Finished) -> None:
     assert f"--data-binary @{INDEX}" in (path / CURL).read_text()
 
 
-def test_no_secret_is_written_into_the_profile(finished: Finished) -> None:
+def test_no_secret_is_written_into_the_profile(finished: Finished, message: MakeMessage) -> None:
     """What was hidden in the record is left out, and has to be given again."""
     _, result, _ = finished
     hidden = (*result.plan.overrides, "sink.config.connection.password=(hidden)")
     told = best_yaml(result.model_copy(update={"plan": result.plan.model_copy(update={"overrides": hidden})}))
     lines = [line for line in told.splitlines() if "password" in line]
-    assert lines == ["# sink.config.connection.password: not written here; give it again with --set"]
+    assert lines == [message("sink.config.connection.password", "--set")]
     assert "batch.size" in told
 
 

@@ -14,6 +14,7 @@ from lab.analysis.tune.sentences import Findings, findings, headline, is_shown, 
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, Bound, MixedEffect, TunePlan
+from tests.unit.messages import MakeMessage
 from tests.unit.tune.simulated import GOAL, RESTLESS, World, searched, seeds
 from tests.unit.tune.worlds import KNOWN, LEAP
 
@@ -60,86 +61,80 @@ def search(
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("found", "facts"),
     [
         pytest.param(
             without_confirmation(a_plan(), complete=False, stages=1),
-            "Not finished: 1 stage has begun; resume it.",
+            ("Not finished", 1),
             id="not complete",
         ),
         pytest.param(
             without_confirmation(a_plan(), has_start=False),
-            "This tune is void: no run of the start is verified; the report of stage 1 says why.",
+            ("void", 1),
             id="no start",
         ),
         pytest.param(
             without_confirmation(a_plan()),
-            "Nothing better than the start was found. Keep the start.",
+            ("Keep the start",),
             id="no choice",
         ),
         pytest.param(
             without_confirmation(a_plan(bounds=(WITHIN_SIZE,))),
-            "Nothing better than the start was found within size<=1.1x. Keep the start.",
+            ("size<=1.1x", "Keep the start"),
             id="no choice within a bound",
         ),
         pytest.param(
             search({"rate": (0.3, 0.01)}, blocks=3),
-            "Nothing was confirmed: too few verified runs compare a + b with the start. Keep the start.",
+            ("too few", "a + b", "Keep the start"),
             id="too few blocks",
         ),
         pytest.param(
             search({"cpu": (-1.0, 0.01)}, rise=1.05),
-            "Nothing was confirmed: rates of drains still rose after the warm-up, so none are compared."
-            " Keep the start.",
+            ("Nothing was confirmed", "still rose", "Keep the start"),
             id="rates that rise",
         ),
         pytest.param(
             search({"rate": (0.3, 0.01), "A/A": (0.0, 0.01)}),
-            "Confirmed: indexing rate +35 % (+34 % to +36 %) against the start, in 8 blocks of fresh runs."
-            " Change a + b.",
+            ("Confirmed", "+35 % (+34 % to +36 %)", 8, "Change a + b"),
             id="confirmed",
         ),
         pytest.param(
             search({"rate": (0.1, 0.1), "A/A": (0.0, 0.01)}),
-            "Confirmed: indexing rate +6.4 % (+0.2 % to +18 %) against the start, in 8 blocks of fresh runs. Measured:"
-            " +11 %; what so many blocks can just show is too good on average. Change a + b.",
+            ("Confirmed", "+6.4 % (+0.2 % to +18 %)", 8, "+11 %", "Change a + b"),
             id="just shown",
         ),
         pytest.param(
             search({"rate": (0.3, 0.01), "A/A": (0.05, 0.01)}),
-            "Better, but in doubt: indexing rate +35 % (+34 % to +36 %) against the start, in 8 blocks of fresh runs."
-            " Change a + b.",
+            ("in doubt", "+35 % (+34 % to +36 %)", 8, "Change a + b"),
             id="the start differs from itself",
         ),
         pytest.param(
             search({"rate": (0.05, 0.01), "A/A": (0.05, 0.01)}),
-            "Not confirmed: a + b gives indexing rate +5.1 % (+4.2 % to +6.1 %) in 8 blocks of fresh runs, but the"
-            " start differs from itself by +5.1 % (+4.2 % to +6.1 %). Keep the start.",
+            ("Not confirmed", "+5.1 % (+4.2 % to +6.1 %)", 8, "differs from itself", "Keep the start"),
             id="by as much",
         ),
         pytest.param(
             search({"rate": (0.3, 0.01), "size": (0.2, 0.0)}, bounds=(WITHIN_SIZE,)),
-            "Not confirmed: a + b gives indexing rate +35 % (+34 % to +36 %) in 8 blocks of fresh runs, but breaks"
-            " size<=1.1x: +22 %. Keep the start.",
+            ("Not confirmed", "+35 % (+34 % to +36 %)", 8, "size<=1.1x", "+22 %", "Keep the start"),
             id="a bound is broken",
         ),
         pytest.param(
             search({"rate": (0.02, 0.1)}),
-            "Not confirmed: a + b gives indexing rate +2.0 % (-6.7 % to +12 %) in 8 blocks of fresh runs."
-            " Keep the start.",
+            ("Not confirmed", "+2.0 % (-6.7 % to +12 %)", 8, "Keep the start"),
             id="not shown",
         ),
         pytest.param(
             search({"cpu": (-1.0, 0.01), "A/A": (0.0, 0.01)}, goal="cpu"),
-            "Confirmed: Elasticsearch's CPU per document -63 % (-64 % to -63 %) against the start, in 8 blocks of fresh"
-            " runs. Change a + b.",
+            ("Confirmed", "-63 % (-64 % to -63 %)", 8, "Change a + b"),
             id="a cost",
         ),
     ],
 )
-def test_the_headline_says_what_was_confirmed_or_why_nothing_was(found: Findings, text: str) -> None:
+def test_the_headline_says_what_was_confirmed_or_why_nothing_was(
+    found: Findings, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """One for each state of a search."""
-    assert headline(found) == text
+    assert headline(found) == message(*facts)
 
 
 # --- what else ------------------------------------------------------------------------------------------------------
@@ -159,35 +154,32 @@ MIXED = (
 )
 
 
-def test_a_setting_that_was_chosen_and_not_shown_to_give_anything_is_named() -> None:
+def test_a_setting_that_was_chosen_and_not_shown_to_give_anything_is_named(message: MakeMessage) -> None:
     """And one that gives less than 5 %, chosen or not."""
     said = list(findings(search({"rate": (0.3, 0.01)}, mixed=MIXED)))
-    assert said[-2:] == [
-        "Not shown to give anything on average over the other settings: b.",
-        "Less than 5 % either way on average over the other settings: small.",
-    ]
+    assert said[-2:] == [message("b"), message(5, "small")]
 
 
-def test_of_what_is_not_recommended_nobody_asks_what_it_gives() -> None:
+def test_of_what_is_not_recommended_nobody_asks_what_it_gives(message: MakeMessage) -> None:
     """Only what is small in the mix is said."""
     said = list(findings(search({"rate": (0.0, 0.1)}, mixed=MIXED)))
     assert not any("Not shown" in text for text in said)
-    assert said[-1] == "Less than 5 % either way on average over the other settings: small."
+    assert said[-1] == message(5, "small")
 
 
 @pytest.mark.parametrize(
-    ("size", "text"),
+    ("size", "facts"),
     [
-        ((0.05, 0.01), "size<=1.1x is kept: +5.1 % (+4.2 % to +6.1 %)."),
-        ((0.08, 0.05), "size<=1.1x is neither shown to be kept nor to be broken: +8.3 % (+3.6 % to +13 %)."),
-        ((0.2, 0.01), "size<=1.1x is broken: +22 % (+21 % to +23 %)."),
+        ((0.05, 0.01), ("size<=1.1x", "is kept", "+5.1 % (+4.2 % to +6.1 %)")),
+        ((0.08, 0.05), ("size<=1.1x", "neither", "+8.3 % (+3.6 % to +13 %)")),
+        ((0.2, 0.01), ("size<=1.1x", "broken", "+22 % (+21 % to +23 %)")),
     ],
 )
 def test_a_bound_is_said_to_be_kept_only_where_all_of_its_interval_is_within(
-    size: tuple[float, float], text: str
+    size: tuple[float, float], facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """An estimate alone does not show it."""
-    assert text in list(findings(search({"rate": (0.3, 0.01), "size": size}, bounds=(WITHIN_SIZE,))))
+    assert message(*facts) in list(findings(search({"rate": (0.3, 0.01), "size": size}, bounds=(WITHIN_SIZE,))))
 
 
 def test_a_bound_that_was_not_measured_is_not_said_to_be_kept() -> None:
@@ -198,19 +190,17 @@ def test_a_bound_that_was_not_measured_is_not_said_to_be_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "text"),
+    ("check", "facts"),
     [
-        (0.0, "The start against itself (A/A) shows no difference, as it should: +0.0 % (-0.9 % to +0.9 %)."),
-        (
-            0.05,
-            "The start differs from itself (A/A): +5.1 % (+4.2 % to +6.1 %). In one of twenty searches that is chance;"
-            " run it again to know.",
-        ),
+        (0.0, ("no difference", "+0.0 % (-0.9 % to +0.9 %)")),
+        (0.05, ("differs from itself", "+5.1 % (+4.2 % to +6.1 %)")),
     ],
 )
-def test_the_start_against_itself_is_told_as_it_is(check: float, text: str) -> None:
+def test_the_start_against_itself_is_told_as_it_is(
+    check: float, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Whether it differs or not."""
-    assert text in list(findings(search({"rate": (0.3, 0.01), "A/A": (check, 0.01)})))
+    assert message(*facts) in list(findings(search({"rate": (0.3, 0.01), "A/A": (check, 0.01)})))
 
 
 def test_without_a_check_that_is_said() -> None:

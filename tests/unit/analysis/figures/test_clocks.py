@@ -12,6 +12,7 @@ from lab.records.drivers import ClockOffset, Driver
 from lab.records.result import Result
 from lab.records.run import Run, SinkHistograms, WarningKind
 from tests.unit.analysis.synthetic import Truth, elsewhere, encoded, written
+from tests.unit.messages import MakeMessage
 
 STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=11)
 AGES_MS = (*[40.0] * 890, *[400.0] * 105, *[5000.0] * 5)
@@ -78,22 +79,20 @@ def test_a_latency_that_clocks_may_have_made_is_no_figure(
     assert warned == (None in known)
 
 
-def test_the_warning_names_the_driver_that_is_ahead(tmp_path: Path) -> None:
+def test_the_warning_names_the_driver_that_is_ahead(tmp_path: Path, message: MakeMessage) -> None:
     """First, and by how much."""
     made = result(tmp_path, streamed(driver(1, 0.5), driver(2, 300.0)))
     (warning,) = [warning for warning in made.warnings if warning.kind is WarningKind.CLOCK_SKEW]
-    assert warning.seen.replace("\u202f", " ") == (
-        "end-to-end latencies may be off by up to 302 ms (share 2 (load-2): 300 ± 2 ms ahead of the worker's clock; "
-        "share 1 (load-1): within 2.50 ms of the worker's clock), so that p50, p90, p99 of them are left out: a "
-        "latency counts where the clocks make at most 10% of it"
+    assert warning.seen.replace("\u202f", " ") == message(
+        302, 2, "load-2", 300, 1, "load-1", "2.50", "p50", "p90", "p99", 10
     )
 
 
-def test_the_warning_says_whose_clock_could_not_be_compared(tmp_path: Path) -> None:
+def test_the_warning_says_whose_clock_could_not_be_compared(tmp_path: Path, message: MakeMessage) -> None:
     """Rather than nothing of it."""
     made = result(tmp_path, streamed(driver(1, 300.0), driver(2, None)))
     (warning,) = [warning for warning in made.warnings if warning.kind is WarningKind.CLOCK_SKEW]
-    assert "may be off by an unknown time (share 2 (load-2): its clock could not be compared; share 1" in warning.seen
+    assert warning.seen == message("unknown", "share 2 (load-2)", "share 1")
 
 
 def test_a_run_without_latencies_warns_of_no_clock(tmp_path: Path) -> None:

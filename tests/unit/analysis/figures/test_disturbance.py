@@ -13,6 +13,7 @@ from lab.records.result import Result
 from lab.records.run import RunWarning, WarningKind
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, elsewhere, run, samples, with_samples, written
+from tests.unit.messages import MakeMessage
 
 BUSY = Truth(machine_cpu_percent=100.0)
 LOAD_ENDS_S = BUSY.load_starts_s + BUSY.load_s
@@ -57,37 +58,28 @@ def test_clocks_that_differ_are_no_negative_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steal_percent", "other_percent", "said"),
+    ("steal_percent", "other_percent", "facts"),
     [
-        (10.0, 10.0, None),
-        (13.0, 3.0, "the hypervisor took 13 % of the cores' time in the measured window"),
-        (3.0, 17.0, "other programs took 17 % of the cores' time in the measured window"),
-        (
-            13.0,
-            17.0,
-            "the hypervisor took 13 % and other programs took 17 % of the cores' time in the measured window",
-        ),
+        (10.0, 10.0, ()),
+        (13.0, 3.0, ("hypervisor", 13)),
+        (3.0, 17.0, ("other programs", 17)),
+        (13.0, 17.0, ("hypervisor", 13, "other programs", 17)),
     ],
 )
 def test_more_than_a_tenth_of_the_cores_is_too_much(
-    tmp_path: Path, steal_percent: float, other_percent: float, said: str | None
+    tmp_path: Path, steal_percent: float, other_percent: float, facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """For the hypervisor and for other programs alike; the run's own warning says the same as the rule."""
     found = result(tmp_path, taken(steal_percent, other_percent))
-    assert disturbance(found) == said
-    assert [warning.seen for warning in warned(found)] == ([] if said is None else [said])
+    assert disturbance(found) == (message(*facts) if facts else None)
+    assert [warning.seen for warning in warned(found)] == ([message(*facts)] if facts else [])
 
 
-def test_the_warning_names_cause_and_remedy(tmp_path: Path) -> None:
+def test_the_warning_names_cause_and_remedy(tmp_path: Path, message: MakeMessage) -> None:
     """Programs can be ended, neighbours cannot."""
     (warning,) = warned(result(tmp_path, taken(13.0, 3.0)))
-    assert warning.likely_cause == (
-        "another run, a build or a browser on this machine, or other virtual machines on its host"
-    )
-    assert warning.remedy == (
-        "do not compare this run's rates with others; end the other programs, or take a machine that shares no cores,"
-        " and run again"
-    )
+    assert warning.likely_cause == message()
+    assert warning.remedy == message()
 
 
 def test_a_record_that_knows_nothing_of_it_is_not_called_disturbed(tmp_path: Path) -> None:
@@ -106,8 +98,8 @@ def test_what_disturbs_this_machine_does_not_disturb_servers_elsewhere(tmp_path:
     assert warned(found) == []
 
 
-def test_a_full_machine_is_told_who_had_its_cores(tmp_path: Path) -> None:
+def test_a_full_machine_is_told_who_had_its_cores(tmp_path: Path, message: MakeMessage) -> None:
     """13 and 17 % of two cores, as they were measured: not whatever the run's own processes leave."""
     found = result(tmp_path, taken(13.0, 17.0)).limited_by
     assert found is not None
-    assert "other programs 0.34, the hypervisor 0.26" in found.evidence
+    assert found.evidence == message("other programs 0.34", "hypervisor 0.26")

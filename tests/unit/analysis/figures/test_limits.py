@@ -13,6 +13,7 @@ from lab.records.result import Limit
 from lab.records.run import RunWarning, WarningKind
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, with_warnings
+from tests.unit.messages import MakeMessage
 
 STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=101, machine_cpu_percent=53.0)
 IDLE_DRAIN = Truth(machine_cpu_percent=53.0, write_active=0)
@@ -29,37 +30,26 @@ def told(truth: Truth) -> dict[WarningKind, str]:
     return {warning.kind: warning.seen for warning in warnings(run(truth), cut, limited_by(run(truth), cut.window))}
 
 
-def test_a_stream_that_keeps_up_is_limited_by_the_rate_asked_for() -> None:
+def test_a_stream_that_keeps_up_is_limited_by_the_rate_asked_for(message: MakeMessage) -> None:
     """It is not the most that the pipeline can do, and the report says so."""
-    assert limit(STREAM) == Limit(
-        stage="requested rate",
-        evidence="5,000 documents/s were requested and 5,000/s indexed, with a lag of 101 records.",
-    )
+    assert limit(STREAM) == Limit.model_construct(stage="requested rate", evidence=message("5,000", "documents/s", 101))
     assert WarningKind.DRIVER_LIMITED not in told(STREAM)
 
 
-def test_a_stream_that_was_delivered_as_asked_and_not_indexed_so_did_not_keep_up() -> None:
+def test_a_stream_that_was_delivered_as_asked_and_not_indexed_so_did_not_keep_up(message: MakeMessage) -> None:
     """The driver did what it was told; more of it would only make the backlog grow faster."""
     slow = replace(STREAM, rate_docs_per_s=9001.0, lag_records=39_427, write_active=0)
     found = told(slow)
-    assert found[WarningKind.DID_NOT_KEEP_UP] == (
-        "did NOT keep up with 9,000/s: 5,000/s were indexed, up to 39,427 records waited"
-    )
+    assert found[WarningKind.DID_NOT_KEEP_UP] == message("NOT", "9,000", "5,000", "39,427")
     assert WarningKind.DRIVER_LIMITED not in found
     assert WarningKind.DID_NOT_KEEP_UP not in told(STREAM)
 
 
-def test_a_stream_that_falls_behind_its_schedule_without_lag_is_limited_by_the_producer() -> None:
+def test_a_stream_that_falls_behind_its_schedule_without_lag_is_limited_by_the_producer(message: MakeMessage) -> None:
     """The sink waits for documents that come late."""
     late = replace(STREAM, rate_docs_per_s=9001.0, late_documents=7919)
-    assert limit(late) == Limit(
-        stage="producer",
-        evidence="the lag was 101 records on average, less than 2 s of work, and 7,919 documents were sent more than"
-        " 100 ms late.",
-    )
-    assert told(late)[WarningKind.LATE_PRODUCER] == (
-        "7,919 of 115,069 documents were sent more than 100 ms after they were due"
-    )
+    assert limit(late) == Limit.model_construct(stage="producer", evidence=message(101, 2, "7,919", 100))
+    assert told(late)[WarningKind.LATE_PRODUCER] == message("7,919", "115,069", 100)
     assert WarningKind.DRIVER_LIMITED in told(late)
 
 
@@ -75,7 +65,7 @@ def test_nothing_is_said_to_wait_in_a_topic_whose_lag_is_not_known() -> None:
     assert limit_of(IDLE_DRAIN, lambda _sample: {"kafka": None}) is None
 
 
-def test_requests_that_wait_are_those_of_all_nodes() -> None:
+def test_requests_that_wait_are_those_of_all_nodes(message: MakeMessage) -> None:
     """Three on each of two nodes are six."""
 
     def on_two_nodes(sample: Sample) -> dict[str, Any]:
@@ -86,88 +76,71 @@ def test_requests_that_wait_are_those_of_all_nodes() -> None:
 
     found = limit_of(replace(IDLE_DRAIN, write_active=2), on_two_nodes)
     assert found is not None
-    assert found.evidence.endswith("with 6 requests waiting for one.")
+    assert found.evidence == message("6 requests")
 
 
-def test_elasticsearch_that_takes_most_of_a_saturated_machine_is_the_limit() -> None:
+def test_elasticsearch_that_takes_most_of_a_saturated_machine_is_the_limit(message: MakeMessage) -> None:
     """Indexing experiments aim at this limit."""
-    assert limit(Truth()) == Limit(
+    assert limit(Truth()) == Limit.model_construct(
         stage="elasticsearch",
-        evidence="the machine was 97 % busy and Elasticsearch took 1.50 of its 2 cores"
-        " (elasticsearch-1 1.50, connect 0.25, kafka 0.12, unknown processes 0.06).",
+        evidence=message(97, "elasticsearch-1 1.50", "connect 0.25", "kafka 0.12", "unknown processes 0.06"),
     )
     assert told(Truth()) == {}
 
 
-def test_a_saturated_machine_that_all_share_is_said_to_be_shared() -> None:
+def test_a_saturated_machine_that_all_share_is_said_to_be_shared(message: MakeMessage) -> None:
     """With as much for the driver as for Elasticsearch, the rate is not Elasticsearch's own."""
     shared = Truth(cores=(("elasticsearch-1", 0.75), ("connect", 0.75), ("kafka", 0.25)))
-    assert limit(shared) == Limit(
+    assert limit(shared) == Limit.model_construct(
         stage="machine",
-        evidence="the machine was 97 % busy. Cores used of its 2: connect 0.75, elasticsearch-1 0.75,"
-        " kafka 0.25, unknown processes 0.19.",
+        evidence=message(97, "connect 0.75", "elasticsearch-1 0.75", "kafka 0.25", "unknown processes 0.19"),
     )
     assert WarningKind.DRIVER_LIMITED in told(shared)
 
 
-def test_cores_that_no_known_process_took_are_named_as_such() -> None:
+def test_cores_that_no_known_process_took_are_named_as_such(message: MakeMessage) -> None:
     """Elasticsearch that gets less than half of a busy machine is not at its limit."""
     crowded = Truth(cores=(("elasticsearch-1", 0.47), ("connect", 0.11), ("kafka", 0.04)), machine_cpu_percent=100.0)
-    assert limit(crowded) == Limit(
-        stage="machine",
-        evidence="the machine was 100 % busy. Cores used of its 2: unknown processes 1.38,"
-        " elasticsearch-1 0.47, connect 0.11, kafka 0.04.",
+    assert limit(crowded) == Limit.model_construct(
+        stage="machine", evidence=message(100, "unknown processes 1.38", "elasticsearch-1 0.47")
     )
-    assert told(crowded) == {
-        WarningKind.BUSY_MACHINE: "processes not known as the run's kept 1.38 of the 2 cores busy while the index grew"
-    }
+    assert told(crowded) == {WarningKind.BUSY_MACHINE: message(1.38, 2)}
 
 
-def test_the_producers_of_a_stream_are_no_other_programs() -> None:
+def test_the_producers_of_a_stream_are_no_other_programs(message: MakeMessage) -> None:
     """They count their own CPU time: 1.75 CPU-s in the 4 s of the synthetic delivery are 0.44 cores."""
     crowded = replace(STREAM, machine_cpu_percent=115.0, late_documents=7919)
-    assert limit(crowded) == Limit(
+    assert limit(crowded) == Limit.model_construct(
         stage="machine",
-        evidence="the machine was 115 % busy. Cores used of its 2: elasticsearch-1 1.50, producer"
-        " 0.44, connect 0.25, kafka 0.12.",
+        evidence=message(115, "elasticsearch-1 1.50", "producer 0.44"),
     )
 
 
-def test_a_backlog_before_idle_write_threads_is_the_sinks() -> None:
+def test_a_backlog_before_idle_write_threads_is_the_sinks(message: MakeMessage) -> None:
     """Records wait while Elasticsearch has nothing to do."""
-    assert limit(IDLE_DRAIN) == Limit(
-        stage="sink",
-        evidence="records waited in the topic while only 0 % of Elasticsearch's write threads were at work, the machine"
-        " was 53 % busy, and 5 of 5 allowed bulk requests were under way.",
-    )
-    assert told(IDLE_DRAIN)[WarningKind.DRIVER_LIMITED].startswith("records waited in the topic while")
+    assert limit(IDLE_DRAIN) == Limit.model_construct(stage="sink", evidence=message("topic", 0, 53, "5 of 5"))
+    assert told(IDLE_DRAIN)[WarningKind.DRIVER_LIMITED] == message("topic", 0, 53, "5 of 5")
 
 
-def test_busy_write_threads_on_a_machine_with_room_are_elasticsearchs() -> None:
+def test_busy_write_threads_on_a_machine_with_room_are_elasticsearchs(message: MakeMessage) -> None:
     """One shard, or a disk, can hold it back without all cores being busy."""
     found = limit(replace(IDLE_DRAIN, write_active=2))
     assert found is not None
     assert found.stage == "elasticsearch"
-    assert found.evidence.endswith("of Elasticsearch's write threads were at work, with 3 requests waiting for one.")
+    assert found.evidence == message("3 requests")
 
 
-def test_throttled_indexing_is_told_before_all_else_that_looks_like_it() -> None:
+def test_throttled_indexing_is_told_before_all_else_that_looks_like_it(message: MakeMessage) -> None:
     """Merges that cannot keep up hold indexing back, whatever the cores do."""
     found = limit(Truth(throttled_ms_per_tick=250))
-    assert found == Limit(
-        stage="merge throttling",
-        evidence="Elasticsearch held indexing back in times that add up, shard by shard, to 25 % of the measured"
-        " window.",
-    )
+    assert found == Limit.model_construct(stage="merge throttling", evidence=message(25))
 
 
-def test_shards_that_are_throttled_at_the_same_time_are_a_sum() -> None:
+def test_shards_that_are_throttled_at_the_same_time_are_a_sum(message: MakeMessage) -> None:
     """Two of them for 75 % of the time were told as 150 % of the measured window."""
     found = limit(Truth(throttled_ms_per_tick=1500))
     assert found is not None
-    assert found.evidence == (
-        "Elasticsearch held indexing back in times that add up, shard by shard, to 150 % of the measured window."
-    )
+    assert found.evidence == message(150)
 
 
 def test_one_sample_tells_no_limit() -> None:
@@ -175,32 +148,24 @@ def test_one_sample_tells_no_limit() -> None:
     assert limit(Truth(ticks=1)) is None
 
 
-def test_dead_letters_are_warned_of() -> None:
+def test_dead_letters_are_warned_of(message: MakeMessage) -> None:
     """Even a verified run has refused records."""
-    assert told(Truth(dead_lettered=13))[WarningKind.DEAD_LETTERS] == (
-        "13 of 115,082 records went to the dead-letter topic"
-    )
+    assert told(Truth(dead_lettered=13))[WarningKind.DEAD_LETTERS] == message(13, "115,082")
 
 
-def test_documents_that_are_not_in_the_index_are_warned_of() -> None:
+def test_documents_that_are_not_in_the_index_are_warned_of(message: MakeMessage) -> None:
     """Nothing is lost, and queries do not find them."""
     made = run(Truth())
     documents = made.documents.model_copy(update={"redirected": 1009, "skipped": 2})
     warned = not_indexed(made.model_copy(update={"documents": documents}))
     assert warned is not None
-    assert (warned.kind, warned.seen) == (
-        WarningKind.NOT_INDEXED,
-        "1,011 of 115,069 records are not in the index: 1,009 redirected to the failure store, 2 not handed to the sink"
-        " by the worker",
-    )
+    assert (warned.kind, warned.seen) == (WarningKind.NOT_INDEXED, message("1,011", "115,069", "1,009", 2))
     assert not_indexed(made) is None
 
 
-def test_garbage_collection_for_a_tenth_of_the_time_is_memory_pressure() -> None:
+def test_garbage_collection_for_a_tenth_of_the_time_is_memory_pressure(message: MakeMessage) -> None:
     """101 ms of each second."""
-    assert told(Truth(gc_ms_per_tick=101))[WarningKind.MEMORY_PRESSURE] == (
-        "elasticsearch-1 paused for garbage collection 10.1 % of the time"
-    )
+    assert told(Truth(gc_ms_per_tick=101))[WarningKind.MEMORY_PRESSURE] == message("elasticsearch-1", 10.1)
 
 
 def test_the_runs_own_warning_stands_before_the_samples() -> None:
@@ -229,14 +194,11 @@ def limit_of(truth: Truth, change: Callable[[Sample], dict[str, Any]]) -> Limit 
     return limited_by(run(truth), windows(with_samples(samples(truth), change)).window)
 
 
-def test_cores_that_wait_for_a_disk_name_it() -> None:
+def test_cores_that_wait_for_a_disk_name_it(message: MakeMessage) -> None:
     """53 % busy and 44 % waiting: nothing else could have run."""
     found = limit_of(IDLE_DRAIN, waiting(44.0))
     assert found is not None
-    assert (found.stage, found.evidence) == (
-        "disk",
-        "the machine was 53 % busy and 44 % of it waited for a disk, while the run wrote 1.88 MB/s.",
-    )
+    assert (found.stage, found.evidence) == ("disk", message(53, 44, 1.88, "MB/s"))
 
 
 @pytest.mark.parametrize("percent", [11.0, 31.0])
@@ -247,16 +209,12 @@ def test_a_disk_is_not_named_while_cores_are_left(percent: float) -> None:
     assert found.stage == "sink"
 
 
-def test_a_busy_broker_that_leaves_the_sink_with_room_is_the_limit() -> None:
+def test_a_busy_broker_that_leaves_the_sink_with_room_is_the_limit(message: MakeMessage) -> None:
     """One core of two for the broker, and one bulk request of five under way."""
     busy = replace(IDLE_DRAIN, cores=(("elasticsearch-1", 0.25), ("connect", 0.25), ("kafka", 1.0)), bulks_in_flight=1)
     found = limit(busy)
     assert found is not None
-    assert (found.stage, found.evidence) == (
-        "broker",
-        "records waited in the topic while the broker kept 1 of 2 cores busy and only 1 of 5 allowed bulk requests"
-        " were under way.",
-    )
+    assert (found.stage, found.evidence) == ("broker", message(1, 2, 5))
     full = limit(replace(busy, bulks_in_flight=5))
     assert full is not None
     assert full.stage == "sink"

@@ -12,6 +12,7 @@ from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.run import WarningKind
 from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.messages import MakeMessage
 
 WARM = Truth(ticks=31, docs_per_tick=10_007)
 
@@ -105,17 +106,16 @@ def test_the_interval_in_which_indexing_ended_does_not_count(tmp_path: Path) -> 
     assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(10_007.0)
 
 
-def test_a_run_without_a_steady_state_is_marked_and_keeps_the_rest_of_its_window(tmp_path: Path) -> None:
+def test_a_run_without_a_steady_state_is_marked_and_keeps_the_rest_of_its_window(
+    tmp_path: Path, message: MakeMessage
+) -> None:
     """A rate that rises to twice its beginning: the figures are those of all but the start, and the reader is told."""
     found = result(tmp_path, replace(WARM, shape=lambda tick: 0.5 + tick / 60))
     window = found.measured_window
     assert window is not None
     assert (window.warm_up_s, window.steady, window.samples) == (3.0, False, 27)
     told = [warning.seen for warning in found.warnings if warning.kind is WarningKind.NO_STEADY_STATE]
-    assert told == [
-        "the rate was 6,670/s in the first half of the measured window and 8,840/s in the second,"
-        " from 5,670/s to 9,840/s"
-    ]
+    assert told == [message("6,670", "8,840", "5,670", "9,840")]
 
 
 def test_a_short_run_is_neither_steady_nor_marked(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from lab.analysis.page.summary import outcome_sentence
 from lab.analysis.result import analyse
 from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
+from tests.unit.messages import MakeMessage
 
 
 def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:
@@ -47,18 +48,20 @@ def test_the_report_tells_right_answers_from_wrong_ones(tmp_path: Path) -> None:
     assert "Which books cost less than that? All 7 answers are right." in text
 
 
-def test_a_wrong_answer_is_told_with_its_first_difference() -> None:
+def test_a_wrong_answer_is_told_with_its_first_difference(message: MakeMessage) -> None:
     """An expected one is told as such."""
     wrong = question().model_copy(update={"wrong": 2, "first_wrong": "answer 3: got 5 books, expected 7"})
-    assert question_verdict(wrong) == "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7."
-    assert question_verdict(wrong.model_copy(update={"expected_wrong": True})) == (
-        "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7; the profile expects that."
+    assert question_verdict(wrong) == message(2, 7, wrong.first_wrong)
+    assert question_verdict(wrong.model_copy(update={"expected_wrong": True})) == message(
+        2, 7, wrong.first_wrong, "profile"
     )
 
 
-def test_a_run_that_could_not_be_verified_is_not_said_to_have_stored_something_else(tmp_path: Path) -> None:
+def test_a_run_that_could_not_be_verified_is_not_said_to_have_stored_something_else(
+    tmp_path: Path, message: MakeMessage
+) -> None:
     """What it stored is not known; that it is void is."""
     unread = Verification(verified=False, problems=("the topic could not be read",))
     made = run(Truth()).model_copy(update={"verification": unread})
     result = analyse(written(tmp_path, made, samples(Truth()))).result
-    assert outcome_sentence(made, result) == "These figures are void: the topic could not be read."
+    assert outcome_sentence(made, result) == message("void", *unread.problems)

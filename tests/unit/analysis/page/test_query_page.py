@@ -25,6 +25,7 @@ from lab.records.queries import DocumentRamp, QueryLoadResult
 from tests.unit.analysis.page.test_report import Page, plain
 from tests.unit.analysis.query_truth import QueryTruth, analysed, query_load, query_run, query_samples, step
 from tests.unit.analysis.synthetic import START_S
+from tests.unit.messages import MakeMessage
 
 CLOSED, OPEN = QueryTruth(), QueryTruth(rate_per_s=30.0)
 STEPS = (step(40, 76.8), step(50, 92.1), step(62.5, 122.8))
@@ -88,14 +89,13 @@ def test_a_run_without_queries_has_no_such_section(tmp_path: Path) -> None:
     assert not titles & {"Search rate", "Search latency", "Request cache"}
 
 
-def test_the_kept_index_says_which_run_made_it() -> None:
+def test_the_kept_index_says_which_run_made_it(message: MakeMessage) -> None:
     """Its own run, or an earlier one."""
     made = query_run(CLOSED)
     assert made.layout
     assert dict(layout_pairs(made, made.layout)) == {
-        "Index": "sluice-books: made and verified by run 20270115-070000-earlier in 61\u202fs, and kept for runs with"
-        " the same layout",
-        "Route": "loaded: loaded with the settings that it has",
+        "Index": message("sluice-books", "20270115-070000-earlier", 61),
+        "Route": message("loaded"),
         "Segments": "7, 1\u202fGB on primaries",
         "Codec of stored fields": "BEST_SPEED in 7 segments",
         "Layout": "fedcba9876543210",
@@ -108,44 +108,45 @@ def test_the_kept_index_says_which_run_made_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "facts"),
     [
-        ({}, "3 clients in a closed loop, each query sent as soon as the one before it was answered"),
+        ({}, (3,)),
         (
             {"clients": 1, "think_time_s": 5.0},
-            "1 client in a closed loop, each query sent 5\u202fs after the answer before it",
+            (1, 5),
         ),
-        ({"rate_per_s": 30.0}, "at most 3 clients in an open loop, 30 queries due per second"),
-        ({"steps": STEPS}, "at most 3 clients in an open loop whose rate rose step by step"),
+        ({"rate_per_s": 30.0}, (3, 30)),
+        ({"steps": STEPS}, (3,)),
     ],
 )
-def test_the_kind_of_loop_is_told(changes: dict[str, Any], sentence: str) -> None:
+def test_the_kind_of_loop_is_told(changes: dict[str, Any], facts: tuple[object, ...], message: MakeMessage) -> None:
     """With the clients, since one without the other says little."""
-    assert clients_text(load(**changes)) == sentence
+    assert clients_text(load(**changes)) == message(*facts)
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "facts"),
     [
         (
             {},
-            "Each query asked about 15\u202fmin drawn from the data (90,000 documents on average);"
-            " the request cache was on.",
+            (15, "90,000"),
         ),
         (
             {"window_within": 0.25, "window_s": 90.0, "window_documents_mean": None},
-            "Each query asked about 90\u202fs drawn from the oldest 25 % of the data; the request cache was on.",
+            (90, 25),
         ),
         (
             {"window_place": "newest", "request_cache": False, "window_documents_mean": None},
-            "Each query asked about the newest 15\u202fmin of the data; the request cache was off.",
+            (15,),
         ),
-        ({"window_s": None}, "Each query asked about all of the data; the request cache was on."),
+        ({"window_s": None}, ()),
     ],
 )
-def test_the_window_and_the_cache_are_told(changes: dict[str, Any], sentence: str) -> None:
+def test_the_window_and_the_cache_are_told(
+    changes: dict[str, Any], facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """Both decide what a time means."""
-    assert window_sentence(load(**changes)) == sentence
+    assert window_sentence(load(**changes)) == message(*facts)
 
 
 def test_only_an_open_loop_has_a_latency() -> None:
@@ -153,27 +154,21 @@ def test_only_an_open_loop_has_a_latency() -> None:
     assert [times_name(load(truth)) for truth in (CLOSED, OPEN)] == ["Service time", "Latency"]
 
 
-def test_answers_are_right_or_wrong_or_wrong_as_expected() -> None:
+def test_answers_are_right_or_wrong_or_wrong_as_expected(message: MakeMessage) -> None:
     """One that may not be wrong is told with its first difference."""
-    assert answers_text(wrong(0, expected=False)) == ("All 102 answers that were compared with the dataset are right.")
-    assert answers_text(wrong(2, expected=True)) == (
-        "2 of 102 compared answers are wrong, all to questions whose wrong answers the profile expects."
-    )
-    assert answers_text(wrong(2, expected=False)) == (
-        "2 of 102 compared answers are wrong; of `rating`, where none may be: row 1: got 7, expected 11."
-    )
+    assert answers_text(wrong(0, expected=False)) == message(102)
+    assert answers_text(wrong(2, expected=True)) == message(2, 102)
+    assert answers_text(wrong(2, expected=False)) == message(2, 102, "rating", 1, 7, 11)
 
 
-def test_clients_that_disagree_are_told(tmp_path: Path) -> None:
+def test_clients_that_disagree_are_told(tmp_path: Path, message: MakeMessage) -> None:
     """Little's law beside the configured number; the warning decides what agrees."""
     law = "clients had a query under way on average (Little's law: sum of service times ÷ duration)"
     agreeing = analysed(tmp_path / "agree", CLOSED)
-    assert clients_busy_text(agreeing.result, load()) == f"2.97 of 3 {law}, and 3 were to be expected."
+    assert clients_busy_text(agreeing.result, load()) == message(2.97, 3, law)
     hidden = QueryTruth(busy=1.5)
     disagreeing = analysed(tmp_path / "disagree", hidden)
-    assert clients_busy_text(disagreeing.result, load(hidden)) == (
-        f"1.50 of 3 {law}, but 3 were to be expected: see the warnings."
-    )
+    assert clients_busy_text(disagreeing.result, load(hidden)) == message("1.50", 3, law)
 
 
 # --- charts ---------------------------------------------------------------------------------------------------------
@@ -203,13 +198,11 @@ def test_a_query_run_draws_what_the_servers_did_meanwhile(tmp_path: Path) -> Non
     assert "Page cache against the limit" not in titles
 
 
-def test_latencies_are_drawn_by_question() -> None:
+def test_latencies_are_drawn_by_question(message: MakeMessage) -> None:
     """With what a reader who cannot see them must know."""
     chart = latencies(load())
     assert chart.title == "Service time by question"
-    assert chart.summary == (
-        "rating: median 40.0\u202fms, p99 80.1\u202fms; total: median 10.0\u202fms, p99 10.0\u202fms"
-    )
+    assert chart.summary == message("rating", 40.0, "p99", 80.1, 10.0)
     assert latencies(load(OPEN)).title == "Latency by question"
 
 
@@ -223,17 +216,12 @@ def test_a_load_without_an_answer_draws_nothing() -> None:
     ]
 
 
-def test_a_ramp_shows_its_knee() -> None:
+def test_a_ramp_shows_its_knee(message: MakeMessage) -> None:
     """The worked example of the knee: nearly 54 per second for a bound of 100 ms."""
     chart = ramp(STEPS, 100.0, "queries")
     assert chart.svg is not None
-    assert chart.reading == (
-        "Each point is a step of the ramp. Dashed: the bound of 100 ms. The knee, where p99"
-        " breaks it: 54.0/s, surely between 50 and 62.5/s (band)."
-    )
-    assert ramp(STEPS[:2], 100.0, "queries").reading.endswith(
-        "There is no knee: no step of the ramp breaks the bound; let it rise further."
-    )
+    assert chart.reading == message(100, "p99", "54.0/s", 50, "62.5/s")
+    assert ramp(STEPS[:2], 100.0, "queries").reading == message("no knee")
 
 
 def test_a_ramp_of_documents_has_its_curve_too(tmp_path: Path) -> None:
@@ -270,11 +258,11 @@ def test_a_server_that_was_started_again_leaves_a_gap() -> None:
 # --- the terminal ---------------------------------------------------------------------------------------------------
 
 
-def test_the_terminal_has_a_row_for_each_question_in_eighty_columns(tmp_path: Path) -> None:
+def test_the_terminal_has_a_row_for_each_question_in_eighty_columns(tmp_path: Path, message: MakeMessage) -> None:
     """Above the key figures."""
     console = Console(width=80, record=True, file=StringIO())
     console.print(terminal_table(analysed(tmp_path, CLOSED).result))
     rows = console.export_text().replace("\u202f", " ").splitlines()
     assert max(map(len, rows)) <= 80
-    assert rows[0].strip() == "events/synthetic · service time (closed loop)"
+    assert rows[0].strip() == message("events/synthetic")
     assert rows[3].split() == ["rating", "20/s", "40.0", "ms", "80.1", "ms", "80.1", "ms", "20.0", "ms", "0", "2"]

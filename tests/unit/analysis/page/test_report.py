@@ -25,6 +25,7 @@ from lab.records.run import Run, SinkHistograms, WarningKind
 from lab.records.samples import Sample
 from lab.records.verification import DeadLetterReason, Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
+from tests.unit.messages import MakeMessage
 
 VOID = ("input", "meta", "br", "link", "img", "hr", "path", "rect", "line", "circle")
 HOSTILE = "<script>alert('books')</script>"
@@ -165,14 +166,11 @@ def test_a_chart_without_samples_says_so(failed: str) -> None:
     assert failed.count('<p class="empty">Not measured.</p>') == 1
 
 
-def test_what_was_taken_from_a_run_stands_where_its_costs_are(tmp_path: Path) -> None:
+def test_what_was_taken_from_a_run_stands_where_its_costs_are(tmp_path: Path, message: MakeMessage) -> None:
     """In the report one line, of what is known; in the terminal a row each, and none for what is not."""
     taken = {"machine_steal_percent": 3.0, "other_cpu_percent": 7.0}
     analysis = analyse(written(tmp_path, run(Truth()), with_samples(samples(Truth()), lambda _: taken)))
-    assert machine_cpu(analysis.result) == (
-        "In the measured window: machine busy 97\u202f%, taken by the hypervisor 3\u202f%, taken by other programs"
-        " 7\u202f%."
-    )
+    assert machine_cpu(analysis.result) == message(97, 3, 7)
     assert machine_cpu(analysis.result) in write_report(analysis).read_text("utf-8")
     console = Console(width=80, file=StringIO(), record=True)
     console.print(terminal_table(analysis.result))
@@ -260,20 +258,15 @@ def test_the_runs_books_are_both_laws() -> None:
     assert [part.difference for part in run_sums(run(Truth(dead_lettered=13)).documents)] == [0, 0]
 
 
-def test_what_is_elsewhere_is_named_and_belongs_to_the_sum() -> None:
+def test_what_is_elsewhere_is_named_and_belongs_to_the_sum(message: MakeMessage) -> None:
     """A verified run does not say that all documents are in the index."""
     documents = run(Truth(dead_lettered=13)).documents
     gone = {"redirected": 3, "dropped_by_pipeline": 1, "skipped": 2}
     made = documents.model_copy(update={"indexed": documents.indexed - 6, **gone})
     assert [part.difference for part in run_sums(made)] == [0, 0]
-    assert absent_documents(made) == [
-        f"13 of {made.produced:,} documents were rejected (dead letters)",
-        "3 were redirected to the failure store",
-        "1 was dropped by an ingest pipeline",
-        "2 were not handed to the sink by the worker",
-    ]
+    assert absent_documents(made) == [message(13, f"{made.produced:,}"), message(3), message(1), message(2)]
     assert absent_documents(made.model_copy(update={"dead_lettered": 0, "redirected": 0, "skipped": 0})) == [
-        f"1 of {made.produced:,} documents was dropped by an ingest pipeline"
+        message(1, f"{made.produced:,}")
     ]
 
 
@@ -416,17 +409,17 @@ def test_every_badge_leads_to_its_warning(tmp_path: Path) -> None:
     assert targets <= set(Page(html).ids)
 
 
-def test_a_stream_that_kept_its_rate_is_measured_by_its_latency() -> None:
+def test_a_stream_that_kept_its_rate_is_measured_by_its_latency(message: MakeMessage) -> None:
     """Its rate is what was asked for."""
     truth = Truth(load="stream", rate_docs_per_s=5003.0)
     analysis = analysed_truth(truth)
     hero = key_figures.hero(analysis.folder.run, analysis.result)
     caption = key_figures.hero_caption(analysis.folder.run, analysis.result)
     assert (hero.label, hero.badges) == ("End to end, p99", ())
-    assert caption == "at 5,000/s, after 5\u202fs of warm-up; one document in a hundred took longer"
+    assert caption == message("5,000")
 
 
-def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> None:
+def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top(message: MakeMessage) -> None:
     """Marked as such, and what was not measured is named once."""
     analysis = analysed_truth()
     unknown = [
@@ -437,11 +430,8 @@ def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> Non
     made = analysis.folder.run
     hero = key_figures.hero(made, result)
     assert (hero.label, hero.value) == ("Documents ÷ drain time", "≈\u202f4,420/s")
-    assert hero.meaning == (
-        "Documents in the index ÷ the time from the start of the load phase, connector start included, to the last"
-        " growth of the index; shown where there is no measured window."
-    )
-    assert key_figures.hero_caption(made, result) == "no measured window: the load was too short"
+    assert hero.meaning == message()
+    assert key_figures.hero_caption(made, result) == message()
     assert key_figures.not_measured(made, result) == ["indexing rate", "indexing latency", "source indexed"]
 
 

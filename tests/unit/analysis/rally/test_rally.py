@@ -14,6 +14,7 @@ from lab.errors import ProfileError
 from lab.records.samples import Sample
 from tests.unit.analysis.query_truth import PROFILE, QueryTruth, query_run, query_samples
 from tests.unit.analysis.synthetic import Truth, run, samples, through_rally, with_samples, written
+from tests.unit.messages import MakeMessage
 
 HERE = Path(__file__).parent
 OLDER, NEWER = HERE / "dense-vector-8.17.4.md", HERE / "dense-vector-9.0.0.md"
@@ -60,9 +61,9 @@ def test_rows_of_one_task_are_compared(metric: str, task: str, percent: int) -> 
     assert round(100 * change) == percent
 
 
-def test_latency_without_a_rate_is_told_to_be_the_service_time() -> None:
+def test_latency_without_a_rate_is_told_to_be_the_service_time(message: MakeMessage) -> None:
     """It is no second measurement."""
-    assert row("90th percentile latency", "knn-search-10-100").note == "the service time again: no target rate"
+    assert row("90th percentile latency", "knn-search-10-100").note == message()
     assert row("90th percentile service time", "knn-search-10-100").note == ""
 
 
@@ -268,11 +269,9 @@ def test_questions_are_tasks_in_rallys_words(tmp_path: Path) -> None:
     assert "99.9th percentile service time" not in told
 
 
-def test_rows_of_our_index_are_told_from_those_of_a_cluster() -> None:
+def test_rows_of_our_index_are_told_from_those_of_a_cluster(message: MakeMessage) -> None:
     """A run beside a report: not the same data. Two runs: what they differ in is what was compared."""
     first, second = [Line("Dataset size", "", 1.0, "GB")], [Line("Dataset size", "", 2.0, "GB")]
 
-    assert [each.refused for each in beside(first, second, of_rally=1)] == [
-        "is of one index on our side, of all on Rally's, which held 1 and 2 GB (dataset size)"
-    ]
+    assert [each.refused for each in beside(first, second, of_rally=1)] == [message(1, 2)]
     assert [each.change for each in beside(first, second, of_rally=0)] == [1.0]

@@ -9,6 +9,7 @@ import pytest
 
 from lab.analysis.statistics.effects import DETECTED, among_comparisons, effect, holm_levels, is_speed, verdict_text
 from lab.records.suite import Effect, MetricKey
+from tests.unit.messages import MakeMessage
 
 RATE = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
 LATENCY = MetricKey(name="indexing_latency_ms", scope="primaries")
@@ -67,12 +68,12 @@ def test_an_effect_says_what_could_have_been_seen() -> None:
     assert found.explained is None
 
 
-def test_a_block_without_both_values_is_dropped_and_counted() -> None:
+def test_a_block_without_both_values_is_dropped_and_counted(message: MakeMessage) -> None:
     """A run that failed takes its block out of this comparison, not out of the suite's memory."""
     for lost in ((None, 9_001.0), (17.0, None), (0.0, 13.0), (13.0, 0.0)):
         found = of([*TWICE[:3], lost])
         assert (len(found.ratios), found.dropped_blocks) == (3, 1)
-        assert found.explained == "1 block without both values"
+        assert found.explained == message(1)
         assert found.verdict == "faster"
 
 
@@ -84,48 +85,45 @@ def test_a_difference_that_lost_blocks_might_have_undone_is_undecided() -> None:
     assert of([*TWICE[:3], (None, 1.0)]).verdict == "faster"
 
 
-def test_where_many_blocks_lack_a_value_there_is_no_verdict() -> None:
+def test_where_many_blocks_lack_a_value_there_is_no_verdict(message: MakeMessage) -> None:
     """Those that have one may be the slow ones, whose drains were long enough for a rate."""
     found = of([*TWICE[:3], (None, 9_001.0), (None, 9_001.0)])
-    assert (found.verdict, found.explained) == (
-        "too few runs",
-        "no verdict, since what is left may be a selection; 2 blocks without both values",
-    )
+    assert (found.verdict, found.explained) == ("too few runs", message(2))
 
 
-def test_two_blocks_have_an_interval_but_no_verdict() -> None:
+def test_two_blocks_have_an_interval_but_no_verdict(message: MakeMessage) -> None:
     """However far apart: their spread is a guess."""
     found = of(list(TWICE[:2]))
     assert found.low is not None
     assert found.verdict == "too few runs"
-    assert found.explained == "2 of at least 3 blocks"
+    assert found.explained == message(2, 3)
 
 
-def test_one_block_has_a_ratio_and_nothing_else() -> None:
+def test_one_block_has_a_ratio_and_nothing_else(message: MakeMessage) -> None:
     """A single run has no spread."""
     found = of([(3.0, 2.0), (None, 2.0)])
     assert found.ratio == pytest.approx(1.5)
     assert (found.low, found.high, found.p_value) == (None, None, None)
     assert (found.smallest_detectable, found.smallest_detectable_range) == (None, None)
     assert found.verdict == "too few runs"
-    assert found.explained == "1 of at least 3 blocks; 1 block without both values"
+    assert found.explained == message(1, 3)
 
 
-def test_no_block_at_all_is_no_ratio() -> None:
+def test_no_block_at_all_is_no_ratio(message: MakeMessage) -> None:
     """Nothing is known, and that is said."""
     found = of([(None, 1.0), (None, None)])
     assert (found.ratio, found.verdict) == (None, "too few runs")
-    assert found.explained == "2 blocks without both values"
+    assert found.explained == message(2)
     assert of([]).explained == "no block was run"
 
 
-def test_ratios_that_are_all_equal_are_a_fact_without_a_spread() -> None:
+def test_ratios_that_are_all_equal_are_a_fact_without_a_spread(message: MakeMessage) -> None:
     """Seven segments and seven segments: the same; seven and three: lower, by counting."""
     segments = MetricKey(name="segments_count", scope="primaries")
     assert of([(7.0, 7.0)] * 3, segments).verdict == "same within 5 %"
     fewer = of([(3.0, 7.0)] * 3, segments)
     assert (fewer.verdict, fewer.low, fewer.smallest_detectable) == ("lower", None, None)
-    assert fewer.explained == "all blocks gave the same ratio, so that its spread is not known"
+    assert fewer.explained == message()
 
 
 @pytest.mark.parametrize(
@@ -252,7 +250,7 @@ def test_of_two_starts_alone_nothing_is_known_of_what_could_be_detected() -> Non
     assert (found.smallest_detectable, found.smallest_detectable_range) == (None, None)
 
 
-def test_slow_runs_are_left_out_where_they_widen_half_of_the_suite() -> None:
+def test_slow_runs_are_left_out_where_they_widen_half_of_the_suite(message: MakeMessage) -> None:
     """Ten blocks, of which one of each comparison took twice as long; the effect says what is left out."""
     noise = [NormalDist(0, 0.02).inv_cdf((2 * rank + 1) / 20) for rank in range(10)]
     slow = [
@@ -262,7 +260,8 @@ def test_slow_runs_are_left_out_where_they_widen_half_of_the_suite() -> None:
         for place in range(6)
     ]
     held = among_comparisons(slow)
-    assert {found.explained for found in held} == {"the 2 lowest and 2 highest ratios are left out"}
+    (explained,) = {found.explained for found in held}
+    assert explained == message("2 lowest", "2 highest")
     assert all(found.half_width is not None and found.half_width < 0.05 for found in held)
     assert {found.explained for found in among_comparisons(slow[:5])} == {None}
 

@@ -11,6 +11,7 @@ from lab.records.queries import RampStep
 from lab.run.ramp import next_rate, ramp_rates
 from tests.unit.analysis.query_truth import step
 from tests.unit.analysis.synthetic import START_S
+from tests.unit.messages import MakeMessage
 
 M_M_1 = [step(rate, 1000 * log(100) / (100 - rate)) for rate in (40.0, 50.0, 62.5)]
 """Steps of a queue that serves 100 per s, whose p99 is ln 100 / (100 - rate)."""
@@ -28,19 +29,19 @@ def test_steps_in_any_order_have_one_knee() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "bound_ms", "explained"),
+    ("steps", "bound_ms", "facts"),
     [
-        (M_M_1, 70.0, "the first step of the ramp breaks the bound already; start at a lower rate"),
-        (M_M_1, 130.0, "no step of the ramp breaks the bound; let it rise further"),
-        ([], 100.0, "no step of the ramp was answered"),
-        (M_M_1, None, "no step of the ramp was answered"),
+        (M_M_1, 70.0, ("lower rate",)),
+        (M_M_1, 130.0, ("rise further",)),
+        ([], 100.0, ("no step",)),
+        (M_M_1, None, ("no step",)),
     ],
 )
 def test_a_ramp_that_does_not_reach_the_bound_has_no_knee(
-    steps: list[RampStep], bound_ms: float | None, explained: str
+    steps: list[RampStep], bound_ms: float | None, facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """And says what to do; the last rate tried is no knee."""
-    assert knee(steps, bound_ms) == Knee(None, None, None, explained)
+    assert knee(steps, bound_ms) == Knee(None, None, None, message(*facts))
 
 
 def test_a_step_that_fails_more_than_one_query_in_a_hundred_breaks_any_bound() -> None:

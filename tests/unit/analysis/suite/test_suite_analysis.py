@@ -23,6 +23,7 @@ from tests.unit.analysis.suite.suite_folders import (
     small,
     suite_folder,
 )
+from tests.unit.messages import MakeMessage, Naming
 
 
 def analysed(folder: Path, **changes: object) -> SuiteResult:
@@ -111,41 +112,28 @@ def test_units_that_do_not_depend_on_documents_are_compared_without_being_asked_
     assert "per entity" in result.answer
 
 
-def test_the_answer_is_a_sentence_for_each_primary_metric_and_how_far_they_can_be_believed(tmp_path: Path) -> None:
+def test_the_answer_is_a_sentence_for_each_primary_metric_and_how_far_they_can_be_believed(
+    tmp_path: Path, message: MakeMessage
+) -> None:
     """What differs in rate, what in cost, then how far that can be believed and what remains of it."""
     result = analysed(tmp_path, noise=0.004, seed=11)
-    first, cost, second = result.answer.split(". ")[:3]
-    assert first.startswith("At 3 repeats, 2 of 2 comparisons show a difference in indexing rate: `flat` ")
-    assert cost == (
-        "At 3 repeats, 2 of 2 comparisons show a difference in CPU per million documents (elasticsearch): `flat` lower"
-        " by 67 % against `static`, `static` lower by 20 % against `control`"
-    )
-    assert second.startswith(
-        "The control against itself (A/A) is same within 5 % (-0.7 % to +1.2 %) in indexing rate and same within 5 % in"
-        " CPU per million documents (elasticsearch); "
-    )
-    assert "counted per entity instead of per document, `flat` against `static` is " in second
+    rate, cost, trust = result.answer.split(". ")[:3]
+    assert rate == message("3 repeats", "2 of 2", "indexing rate", "flat", "static")
+    assert cost == message("3 repeats", "2 of 2", "flat", 67, "static", 20, "control")
+    assert trust == message("A/A", "same within 5 % (-0.7 % to +1.2 %)", "per entity", "flat", "static")
 
 
-def test_no_difference_is_an_answer(tmp_path: Path) -> None:
+def test_no_difference_is_an_answer(tmp_path: Path, message: MakeMessage) -> None:
     """With what could have been seen, and how well that is known."""
     rungs = {"aladin/control": Rung(against=None), AGAIN: Rung(), "aladin/static": Rung()}
     result = analysed(tmp_path, rungs=rungs, noise=0.01)
-    rate, cost = "indexing rate", "CPU per million documents (elasticsearch)"
-    no_difference = "The one comparison shows no difference in {} (3 repeats): 1 same within 5 %."
-    assert result.answer == (
-        f"{no_difference.format(rate)} {no_difference.format(cost)} The control against itself (A/A) is same within 5 %"
-        f" (-1.7 % to +1.0 %) in {rate} and same within 5 % in {cost}."
-    )
+    assert result.answer == message("indexing rate", "3 repeats", "1 same within 5 %", "A/A", "-1.7 % to +1.0 %")
 
 
-def test_a_control_that_scatters_leaves_the_method_unproven(tmp_path: Path) -> None:
+def test_a_control_that_scatters_leaves_the_method_unproven(tmp_path: Path, message: MakeMessage) -> None:
     """A wide interval that holds no change is no success of the check."""
     result = analysed(tmp_path, rungs={"aladin/control": Rung(against=None), AGAIN: Rung()}, noise=0.2)
-    assert result.answer.endswith(
-        " The control against itself (A/A) is undecided (-22 % to +9.6 %) in indexing rate and same within 5 % in CPU"
-        " per million documents (elasticsearch)."
-    )
+    assert result.answer == message("A/A", "undecided (-22 % to +9.6 %) in indexing rate", "same within 5 %")
 
 
 def test_warm_up_drains_and_superseded_attempts_never_count(tmp_path: Path) -> None:
@@ -156,7 +144,7 @@ def test_warm_up_drains_and_superseded_attempts_never_count(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("status", ["void", "broken"])
-def test_a_run_that_failed_twice_is_a_block_less(tmp_path: Path, status: str) -> None:
+def test_a_run_that_failed_twice_is_a_block_less(tmp_path: Path, status: str, message: MakeMessage) -> None:
     """Its figures are not known, which is not zero; both comparisons that need it drop the block."""
     result = analysed(tmp_path, failing={(2, "aladin/static"): (status, status)})
     assert [None if value is None else round(value) for value in figure(result, "aladin/static").values] == [
@@ -168,10 +156,10 @@ def test_a_run_that_failed_twice_is_a_block_less(tmp_path: Path, status: str) ->
     assert dropped == {(AGAIN, 0), ("aladin/static", 1), ("aladin/flat", 1)}
     assert result.complete
     (warning,) = [warning for warning in result.warnings if warning.kind == "runs_failed"]
-    assert warning.seen == "attempts not verified: static 2; 1 of 12 planned runs without figures"
+    assert warning.seen == message(2, 1, 12)
 
 
-def test_a_suite_under_way_says_what_it_has(tmp_path: Path) -> None:
+def test_a_suite_under_way_says_what_it_has(tmp_path: Path, message: MakeMessage) -> None:
     """An interrupted one can be looked at before it is resumed."""
     result = analysed(tmp_path, after=1)
     assert not result.complete
@@ -181,9 +169,7 @@ def test_a_suite_under_way_says_what_it_has(tmp_path: Path) -> None:
         None,
         None,
     ]
-    assert result.answer.startswith(
-        "Nothing can be compared by indexing rate or CPU per million documents (elasticsearch): a comparison needs"
-    )
+    assert result.answer == message("Nothing", "indexing rate", "CPU per million documents (elasticsearch)")
 
 
 def test_the_result_is_written_beside_the_plan(tmp_path: Path) -> None:
@@ -217,9 +203,7 @@ def test_published_steps_stand_beside_ours(exact: SuiteResult) -> None:
     latency = steps["aladin/static", "aladin/control", LATENCY.name]
     assert (round(latency.published_low or 0, 3), round(latency.published_high or 0, 3)) == (0.538, 0.587)
     assert steps["aladin/nodes-3", "aladin/primaries-2", RATE.name].agreement == "not measured"
-    assert steps["aladin/flat", "aladin/static", RATE.name].note == (
-        "The source does not compare these two; the quotient is that of its values."
-    )
+    assert steps["aladin/flat", "aladin/static", RATE.name].note == Naming("quotient")
 
 
 def test_a_comparison_that_only_the_source_draws_is_drawn_too(exact: SuiteResult) -> None:
@@ -316,33 +300,26 @@ def test_a_result_of_version_1_is_read(tmp_path: Path) -> None:
 # --- refusals -------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_without_a_plan_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_plan_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """In one sentence, with what was expected."""
     with pytest.raises(ProfileError) as caught:
         analyse_suite(tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path}/plan.json: cannot be read: No such file or directory; expected a suite's folder, such as"
-        " runs/suites/aladin-indexing/<suite-id>"
-    )
+    assert str(caught.value) == message(f"{tmp_path}/plan.json", "runs/suites/aladin-indexing/<suite-id")
 
 
-def test_a_suite_without_a_finished_run_is_refused(tmp_path: Path) -> None:
+def test_a_suite_without_a_finished_run_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """A table of dashes would look like a result."""
     folder = suite_folder(tmp_path, small(after=0))
     with pytest.raises(ProfileError) as caught:
         analyse_suite(folder)
-    assert str(caught.value) == (
-        f"{folder}: no run of this suite has finished; finish it with: ./sluice suite synthetic --repeats 3 --resume"
-    )
+    assert str(caught.value) == message(folder, "./sluice suite", "--repeats", 3, "--resume")
 
 
-def test_a_verified_run_whose_result_is_gone_is_refused(tmp_path: Path) -> None:
+def test_a_verified_run_whose_result_is_gone_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """A figure less would change every effect without a word."""
     folder = suite_folder(tmp_path, small())
     gone = next((folder / "runs").glob("2-1-aladin-static")) / "result.json"
     gone.unlink()
     with pytest.raises(ProfileError) as caught:
         analyse_suite(folder)
-    assert str(caught.value) == (
-        f"{gone}: cannot be read: No such file or directory; expected the result of a verified run"
-    )
+    assert str(caught.value) == message(gone)

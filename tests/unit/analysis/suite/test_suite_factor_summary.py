@@ -19,6 +19,7 @@ from lab.records.suite import (
     Verdict,
 )
 from tests.unit.analysis.suite.made_effects import Interval, an_effect
+from tests.unit.messages import MakeMessage
 
 TIME = MetricKey(name="indexing_latency_ms", scope="primaries")
 OF_ONE = MetricKey(name="indexing_latency_ms", scope="ratings")
@@ -75,7 +76,7 @@ def a_step(*, confounded: str | None = None) -> PublishedStep:
     )
 
 
-def test_a_factor_is_told_by_how_many_of_its_comparisons_say_what() -> None:
+def test_a_factor_is_told_by_how_many_of_its_comparisons_say_what(message: MakeMessage) -> None:
     """A failed one and another question among them: two that are the same make no factor that does nothing."""
     variants = [turned("1 node", "nodes"), turned("6 nodes", "nodes"), turned("2 replicas", "replicas")]
     effects = [
@@ -85,27 +86,27 @@ def test_a_factor_is_told_by_how_many_of_its_comparisons_say_what() -> None:
         in_time("2 replicas", (1.1, 1.2, 1.3), "slower", scope="ratings"),
     ]
     assert factor_sentences(findings(variants, effects), ()) == (
-        "Nodes (indexing latency): 1 same within 5 %, 1 too few runs.",
-        "Replicas (indexing latency): 1 same within 5 %; by question 1 slower.",
+        message("Nodes", 1, "same within 5 %", "too few runs"),
+        message("Replicas", 1, "same within 5 %", "slower"),
     )
 
 
 @pytest.mark.parametrize(
-    ("read_bytes", "told"),
+    ("read_bytes", "facts"),
     [
         pytest.param(
             (0.0, 11.0),
-            "; queries read less than a page (4 KiB) each from the disk, on average",
+            ("disk", "4 KiB"),
             id="no reads",
         ),
-        pytest.param((0.0, 8192.0), "", id="reads of one of both"),
-        pytest.param((None, None), "", id="not measured"),
-        pytest.param((0.0, None), "", id="of the control alone"),
-        pytest.param((None, 0.0), "", id="of the variant alone"),
+        pytest.param((0.0, 8192.0), (), id="reads of one of both"),
+        pytest.param((None, None), (), id="not measured"),
+        pytest.param((0.0, None), (), id="of the control alone"),
+        pytest.param((None, 0.0), (), id="of the variant alone"),
     ],
 )
 def test_what_a_factor_had_to_act_on_stands_beside_its_verdicts(
-    read_bytes: tuple[float | None, float | None], told: str
+    read_bytes: tuple[float | None, float | None], facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """A bound of page cache above what is read says nothing of memory."""
     bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
@@ -124,19 +125,19 @@ def test_what_a_factor_had_to_act_on_stands_beside_its_verdicts(
     ]
     (sentence,) = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
 
-    assert sentence == f"Memory (indexing latency): 1 same within 5 %{told}."
+    assert sentence == message("Memory", "same within 5 %", *facts)
 
 
 @pytest.mark.parametrize(
-    ("shares", "told"),
+    ("shares", "facts"),
     [
-        ((0.002, None), ""),
-        ((None, 0.002), "; fewer than 1 in 100 answers came from the request cache"),
-        ((0.5, 0.002), ""),
+        ((0.002, None), ()),
+        ((None, 0.002), ("1 in 100", "request cache")),
+        ((0.5, 0.002), ()),
     ],
 )
 def test_a_cache_that_gave_no_answer_is_told_if_the_variant_had_it(
-    shares: tuple[float | None, float | None], told: str
+    shares: tuple[float | None, float | None], facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """The control's first: one without the cache has no share, and a variant whose share is unknown tells nothing."""
     cached = turned("cache", "request cache").model_copy(update={"overrides": ("queries.request_cache=true",)})
@@ -151,7 +152,7 @@ def test_a_cache_that_gave_no_answer_is_told_if_the_variant_had_it(
         findings([cached], [in_time("cache", (0.98, 1.0, 1.02), "same within 5 %")]), figures
     )
 
-    assert sentence == f"Request cache (indexing latency): 1 same within 5 %{told}."
+    assert sentence == message("Request cache", "same within 5 %", *facts)
 
 
 def test_a_difference_is_told_whatever_it_acted_through() -> None:
@@ -190,15 +191,15 @@ def test_a_source_with_two_figures_is_shown_with_both(ratios: tuple[float, float
     assert (shown.agreement, shown.published_low, shown.published_high) == (agreement, min(ratios), max(ratios))
 
 
-def test_a_variant_that_failed_is_not_called_idle() -> None:
+def test_a_variant_that_failed_is_not_called_idle(message: MakeMessage) -> None:
     """That the reference read nothing says nothing of a bound under which no run came to its end."""
     bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
     failed = in_time("64 MB", (1.0, 1.0, 1.0), "too few runs")
 
-    assert factor_sentences(findings([bound], [failed]), ()) == ("Memory (indexing latency): 1 too few runs.",)
+    assert factor_sentences(findings([bound], [failed]), ()) == (message("Memory", 1, "too few runs"),)
 
 
-def test_a_factor_of_another_profile_is_not_called_idle() -> None:
+def test_a_factor_of_another_profile_is_not_called_idle(message: MakeMessage) -> None:
     """What the profiles differ in is in no override."""
     bound = turned("64 MB", "memory").model_copy(
         update={"overrides": ("elasticsearch.page_cache_mb=64",), "profile": "another"}
@@ -212,10 +213,10 @@ def test_a_factor_of_another_profile_is_not_called_idle() -> None:
     ]  # fmt: skip
     told = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
 
-    assert told == ("Memory (indexing latency): 1 same within 5 %.",)
+    assert told == (message("Memory", 1, "same within 5 %"),)
 
 
-def test_a_difference_is_told_however_little_the_control_is_known() -> None:
+def test_a_difference_is_told_however_little_the_control_is_known(message: MakeMessage) -> None:
     """A wide interval of the A/A is no difference of the control from itself."""
     variants = [turned("again", ""), turned("reindexed", "made anew")]
     found = findings(
@@ -224,14 +225,12 @@ def test_a_difference_is_told_however_little_the_control_is_known() -> None:
     )
     found = replace(found, plan=found.plan.model_copy(update={"repetition": "again"}))
 
-    assert factor_sentences(found, ()) == ("Made anew (indexing latency): 1 slower.",)
+    assert factor_sentences(found, ()) == (message("Made anew", 1, "slower"),)
 
 
-def test_a_factor_that_did_not_run_is_told() -> None:
+def test_a_factor_that_did_not_run_is_told(message: MakeMessage) -> None:
     """It is neither real nor none."""
-    assert factor_sentences(findings([turned("6 nodes", "nodes")], []), ()) == (
-        "Nodes (indexing latency): not measured.",
-    )
+    assert factor_sentences(findings([turned("6 nodes", "nodes")], []), ()) == (message("Nodes", "not measured"),)
 
 
 def three_levels(*ends: tuple[float, float, float]) -> tuple[Findings, list[VariantMetric]]:
@@ -280,55 +279,52 @@ def test_a_crossing_of_one_level_is_not_drawn() -> None:
     assert crossing_chart(found, found.plan.crossings[0], figures).svg is None
 
 
-ABOUT = "`best` along size on disk (the part asked about), by indexing latency: "
-
-
 @pytest.mark.parametrize(
-    ("ends", "expected"),
+    ("ends", "facts"),
     [
         pytest.param(
             [(1.05, 1.1, 1.15), (1.05, 1.1, 1.15), (0.85, 1 / 1.1, 0.95)],
-            "it wins at 16×; it loses at 1×, 4×; it begins to win between 4× and 16×.",
+            ("wins at 16×", "loses at 1×, 4×", "between 4× and 16×"),
             id="between two levels",
         ),
         pytest.param(
             [(1.05, 1.1, 1.15), (0.8, 0.9, 1.1), (0.7, 0.8, 0.9)],
-            "it wins at 16×; it loses at 1×; neither is shown at 4×; it begins to win between 1× and 16×.",
+            ("wins at 16×", "loses at 1×", "shown at 4×", "between 1× and 16×"),
             id="undecided between them",
         ),
         pytest.param(
             [(0.9, 0.95, 1.3), (0.8, 0.9, 1.1), (0.7, 0.8, 0.9)],
-            "it wins at 16×; neither is shown at 1×, 4×.",
+            ("wins at 16×", "shown at 1×, 4×"),
             id="undecided at first",
         ),
-        pytest.param([(0.7, 0.8, 0.9)] * 3, "it wins at 1×, 4×, 16×.", id="wins everywhere"),
-        pytest.param([(0.9, 1.0, 1.1)] * 3, "neither is shown at 1×, 4×, 16×.", id="never shown"),
+        pytest.param([(0.7, 0.8, 0.9)] * 3, ("wins at 1×, 4×, 16×",), id="wins everywhere"),
+        pytest.param([(0.9, 1.0, 1.1)] * 3, ("shown at 1×, 4×, 16×",), id="never shown"),
         pytest.param(
             [(0.7, 0.8, 0.9), (0.7, 0.8, 0.9), (1.1, 1.2, 1.3)],
-            "it wins at 1×, 4×; it loses at 16×.",
+            ("wins at 1×, 4×", "loses at 16×"),
             id="wins, wins, loses",
         ),
     ],
 )
 def test_a_level_begins_to_win_between_the_last_place_that_loses_and_the_first_that_wins(
-    ends: list[tuple[float, float, float]], expected: str
+    ends: list[tuple[float, float, float]], facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """A line drawn between them would name a place that nobody measured."""
-    assert crossing_of(*ends) == ABOUT + expected
+    assert crossing_of(*ends) == message(*facts)
 
 
-def test_a_level_of_too_few_runs_wins_nowhere() -> None:
+def test_a_level_of_too_few_runs_wins_nowhere(message: MakeMessage) -> None:
     """Two blocks have an interval, and no verdict."""
     found, figures = three_levels((1.1, 1.2, 1.3), (1.1, 1.2, 1.3), (0.7, 0.8, 0.9))
     few = [*found.effects[:2], found.effects[2].model_copy(update={"verdict": "too few runs"})]
 
-    assert factor_sentences(replace(found, effects=few), figures)[0] == f"{ABOUT}it loses at 1×, 4×."
+    assert factor_sentences(replace(found, effects=few), figures)[0] == message("loses at 1×, 4×")
 
 
 @pytest.mark.parametrize("size", [5.0, 12.0])
-def test_where_a_level_turns_is_between_the_places_told_whatever_the_curve(size: float) -> None:
+def test_where_a_level_turns_is_between_the_places_told_whatever_the_curve(size: float, message: MakeMessage) -> None:
     """Ratios that fall at once where the data outgrows the cache: the truth is in what is told, as no line's is."""
     truths = [1.2 if place < size else 0.8 for place in (1, 4, 16)]
     told = crossing_of(*((truth / 1.05, truth, truth * 1.05) for truth in truths))
 
-    assert told.endswith("it begins to win between 4× and 16×.")
+    assert told == message("between 4× and 16×")

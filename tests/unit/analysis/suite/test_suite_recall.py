@@ -8,6 +8,7 @@ from lab.analysis.suite.recall import LABEL_HEIGHT, comparable, label_at, recall
 from lab.records.suite import MetricKey, SuitePlan, SuiteResult, Variant, VariantMetric
 from tests.unit.analysis.page.test_report import plain
 from tests.unit.analysis.synthetic import START_S
+from tests.unit.messages import MakeMessage
 
 AGAINST = {
     "hnsw": None,
@@ -78,15 +79,12 @@ def test_variants_that_read_other_vectors_have_a_chart_of_their_own() -> None:
     ]
 
 
-def test_a_chart_says_in_words_what_it_shows() -> None:
+def test_a_chart_says_in_words_what_it_shows(message: MakeMessage) -> None:
     """Each variant with its recall, and the median of its blocks; the drawing has their names."""
     figures = [*answered("hnsw", 1.0, 2.03), *answered("int8", 0.77, 1.01), *answered("int8, rescored", 0.999, 3.07)]
     by_time, by_size = recall_charts(result(*figures))
 
-    assert plain(by_time.summary) == (
-        "hnsw (nearest-10): recall 1.000 at 2.03 ms; int8 (nearest-10): recall 0.770 at 1.01 ms; "
-        "int8, rescored (nearest-10): recall 0.999 at 3.07 ms."
-    )
+    assert plain(by_time.summary) == message("nearest-10", "1.000", 2.03, "int8", "0.770", 1.01, 0.999, 3.07)
     assert "recall 0.770 at 7.07 MB" in plain(by_size.summary)
     for chart in (by_time, by_size):
         assert list(chart.colours) == ["hnsw", "int8", "int8, rescored"]
@@ -94,7 +92,7 @@ def test_a_chart_says_in_words_what_it_shows() -> None:
         assert all(f">{name}</text>" in chart.svg for name in chart.colours)
 
 
-def test_numbers_of_candidates_are_points_of_one_curve() -> None:
+def test_numbers_of_candidates_are_points_of_one_curve(message: MakeMessage) -> None:
     """`nearest-10-of-20` belongs to `nearest-10`; in bytes they are one point, at the best recall."""
     figures = [
         figure
@@ -103,7 +101,7 @@ def test_numbers_of_candidates_are_points_of_one_curve() -> None:
         for figure in answered(name, 0.9 + more, place * (1 + more), question)
     ]
     by_time, by_size = recall_charts(result(*figures))
-    assert "A line joins numbers of candidates." in by_time.reading
+    assert by_time.reading == message("candidates")
     assert by_time.summary.count("recall") == 9
     assert by_size.summary.count("recall 0.990") == by_size.summary.count("recall") == 3
 

@@ -24,6 +24,7 @@ from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.query_truth import QueryTruth, query_run, query_samples
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
 from tests.unit.analysis.synthetic import Truth, written
+from tests.unit.messages import MakeMessage
 
 ROOT = Path(__file__).parents[4]
 
@@ -78,17 +79,19 @@ def test_results_stand_before_warnings(html: str) -> None:
     assert 'href="#warning-runs_failed"' in html[: html.index("What each variant changes")]
 
 
-def test_limits_are_named_as_sentences_name_them_and_runs_that_show_none_apart(folder: Path) -> None:
+def test_limits_are_named_as_sentences_name_them_and_runs_that_show_none_apart(
+    folder: Path, message: MakeMessage
+) -> None:
     """A run without a limit is no stage."""
     limits = (
         VariantLimit(variant="aladin/flat", limits={"elasticsearch": 4, "machine": 1}, evidence=None),
         VariantLimit(variant="aladin/static", limits={NO_LIMIT: 2}, evidence=None),
     )
     result = analyse_suite(folder).model_copy(update={"limits": limits})
-    assert limits_in_short(result) == "Elasticsearch in 4 of 7 runs, the machine in 1; not known in 2."
+    assert limits_in_short(result) == message(4, 7, 1, 2)
     assert [row[1] for row in limit_rows(result)] == ["Elasticsearch (4), the machine (1)", "not known (2)"]
     unknown = result.model_copy(update={"limits": limits[1:]})
-    assert limits_in_short(unknown) == "Not identified in any of 2 runs."
+    assert limits_in_short(unknown) == message(2)
 
 
 def test_books_and_bytes_a_second_are_shown_where_documents_differ(folder: Path, tmp_path: Path) -> None:
@@ -193,17 +196,17 @@ def test_the_page_is_drawn_again_from_the_folder_alone(folder: Path, html: str) 
     assert plain(drawn).replace(" · report", "") == plain(html)
 
 
-def test_samples_that_are_gone_leave_the_other_runs(tmp_path: Path) -> None:
+def test_samples_that_are_gone_leave_the_other_runs(tmp_path: Path, message: MakeMessage) -> None:
     """Who sends the folder on may leave the large files out."""
     made = read_suite(suite_folder(tmp_path, small()))
     runs = [counted.run for counted in made.of_variant("aladin/static")]
     next((tmp_path / "runs").glob("2-1-aladin-static")).joinpath("samples.ndjson").unlink()
     drawn = rate_over_time(tmp_path, "static", runs, of_queries=False)
-    assert (list(drawn.colours), drawn.summary) == (["block 1", "block 3"], "2 of 3 runs have records.")
+    assert (list(drawn.colours), drawn.summary) == (["block 1", "block 3"], message(2, 3))
     assert rate_over_time(tmp_path / "elsewhere", "static", runs, of_queries=False).svg is None
 
 
-def test_of_queries_alone_the_answers_are_drawn_over_time(tmp_path: Path) -> None:
+def test_of_queries_alone_the_answers_are_drawn_over_time(tmp_path: Path, message: MakeMessage) -> None:
     """Nothing is indexed meanwhile: a line at zero would say nothing."""
     written(tmp_path / "runs" / "one", query_run(QueryTruth()), query_samples(QueryTruth()))
     run = SuiteRun(
@@ -211,7 +214,7 @@ def test_of_queries_alone_the_answers_are_drawn_over_time(tmp_path: Path) -> Non
     )
     drawn = rate_over_time(tmp_path, "seven", [run], of_queries=True)
 
-    assert (drawn.title, drawn.summary) == ("seven: queries answered over time", "1 of 1 runs have records.")
+    assert (drawn.title, drawn.summary) == (message("seven"), message(1))
     assert drawn.svg is not None
     assert "queries/s" in drawn.svg
 
@@ -242,14 +245,12 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in html
 
 
-def test_a_folder_that_was_not_analysed_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_was_not_analysed_is_refused(tmp_path: Path, message: MakeMessage) -> None:
     """The report makes no figures of its own."""
     made = suite_folder(tmp_path, small(after=0))
     with pytest.raises(ProfileError) as caught:
         write_suite_report(made)
-    assert str(caught.value) == (
-        f"{made}/suite.json: cannot be read: No such file or directory; expected an analysed suite"
-    )
+    assert str(caught.value) == message(f"{made}/suite.json")
 
 
 def test_the_reason_of_a_verdict_stands_below_the_table(tmp_path: Path) -> None:

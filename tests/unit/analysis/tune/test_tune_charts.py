@@ -7,6 +7,7 @@ from lab.analysis.tune.goals import SIZE, parsed_goal
 from lab.records.suite import MetricKey
 from lab.records.tune import Combination, Tried, TunePlan, TuneResult
 from tests.unit.analysis.suite.made_effects import an_effect
+from tests.unit.messages import MakeMessage
 
 RATE = parsed_goal("rate").metric
 
@@ -42,7 +43,7 @@ def tried(combination: Combination, size: float, rate: float) -> Tried:
     return Tried.model_construct(combination=combination, effects=(found(SIZE, size), found(RATE, rate)))
 
 
-def test_each_combination_is_drawn_with_the_start() -> None:
+def test_each_combination_is_drawn_with_the_start(message: MakeMessage) -> None:
     """The front by name, for those who cannot see it, too; alone the start is no picture."""
     plan = TunePlan.model_construct(goal=parsed_goal("rate"))
     made = TuneResult.model_construct(
@@ -50,7 +51,7 @@ def test_each_combination_is_drawn_with_the_start() -> None:
     )
     chart = pareto_chart(made)
     assert chart.title == "Indexing rate against size on disk"
-    assert chart.summary == "Not beaten in both: start (1.00, size 1.00); a=1 (1.30, size 1.02)."
+    assert chart.summary == message("start (1.00, size 1.00)", "a=1 (1.30, size 1.02)")
     assert chart.svg is not None
     assert ">a=1<" in chart.svg
     assert pareto_chart(made.model_copy(update={"tried": ()})).svg is None

@@ -10,6 +10,7 @@ import pytest
 from lab.profiles import Dataset, Direct, Profile, Sink
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.plugin import PLUGIN_PATH, folders_fingerprint, given_plugin_folders
+from tests.unit.messages import MakeMessage
 
 RIVAL = "com.example.RivalSinkConnector"
 
@@ -45,13 +46,14 @@ def test_our_own_sink_runs_everywhere(root: Path) -> None:
     assert why_not_here(profile(), root) is None
 
 
-def test_a_rival_that_is_not_here_is_told_by_class_and_where_to_put_it(root: Path, tmp_path: Path) -> None:
+def test_a_rival_that_is_not_here_is_told_by_class_and_where_to_put_it(
+    root: Path, tmp_path: Path, message: MakeMessage
+) -> None:
     """A folder without it helps as little as none."""
     (tmp_path / "empty").mkdir()
     for sink in ({}, {"plugin_path": str(tmp_path / "empty")}):
-        assert why_not_here(profile(connector="rival", **sink), root) == (
-            "sink.connector: rival: no plugin here has the class com.example.RivalSinkConnector; put the plugin's "
-            "folder into a folder of your own and name that one as sink.plugin_path or in SLUICE_PLUGIN_PATH"
+        assert why_not_here(profile(connector="rival", **sink), root) == message(
+            "sink.connector", "com.example.RivalSinkConnector", "sink.plugin_path", "SLUICE_PLUGIN_PATH"
         )
 
 
@@ -67,10 +69,10 @@ def test_a_rival_is_found_by_the_profiles_folder_or_by_the_environments(
     assert why_not_here(named, root) is None
 
 
-def test_a_folder_that_is_not_there_is_named(root: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_named(root: Path, tmp_path: Path, message: MakeMessage) -> None:
     """Before anybody looks for a class in it."""
-    assert why_not_here(profile(connector="rival", plugin_path=str(tmp_path / "gone")), root) == (
-        f"sink.plugin_path: {tmp_path}/gone: no such folder, expected one that holds plugin folders"
+    assert why_not_here(profile(connector="rival", plugin_path=str(tmp_path / "gone")), root) == message(
+        "sink.plugin_path", f"{tmp_path}/gone"
     )
 
 
@@ -80,16 +82,14 @@ def test_what_only_the_worker_can_judge_is_left_to_it(root: Path) -> None:
     assert why_not_here(profile(connector="broken"), root) is None
 
 
-def test_a_command_needs_its_program(root: Path) -> None:
+def test_a_command_needs_its_program(root: Path, message: MakeMessage) -> None:
     """On the path, by a path within the checkout, or this very interpreter."""
     (root / "pipe.sh").write_text("#!/bin/sh\n")
     (root / "pipe.sh").chmod(0o755)
     assert why_not_here(profile(command=["${python}", "x.py"]), root) is None
     assert why_not_here(profile(command=["sh"]), root) is None
     assert why_not_here(profile(command=["./pipe.sh"]), root) is None
-    assert why_not_here(profile(command=["./other.sh"]), root) == (
-        "sink.command: ./other.sh: no such program here; install it, or give its path"
-    )
+    assert why_not_here(profile(command=["./other.sh"]), root) == message("sink.command", "./other.sh")
 
 
 def test_a_direct_load_needs_no_sink(root: Path) -> None:

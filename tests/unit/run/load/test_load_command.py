@@ -10,6 +10,7 @@ import pytest
 from lab.errors import ProfileError, StackError
 from lab.program import Program
 from lab.run.load.command import filled_command
+from tests.unit.messages import MakeMessage
 
 VALUES = {"topic": "sluice-books-1", "group": "connect-sluice-books-1"}
 PATIENCE_S = 30.0
@@ -48,11 +49,11 @@ def test_placeholders_are_filled_in() -> None:
     assert filled_command(words, VALUES) == ["pipe", "--from=sluice-books-1", "connect-sluice-books-1", "$HOME"]
 
 
-def test_an_unknown_placeholder_names_those_that_there_are() -> None:
+def test_an_unknown_placeholder_names_those_that_there_are(message: MakeMessage) -> None:
     """Nothing has been started."""
     with pytest.raises(ProfileError) as caught:
         filled_command(["${topick}"], VALUES)
-    assert str(caught.value) == "sink.command: unknown placeholder 'topick'; there are: ${topic}, ${group}"
+    assert str(caught.value) == message("sink.command")
 
 
 def test_it_runs_in_its_folder_with_its_environment_and_ends_by_itself(tmp_path: Path) -> None:
@@ -64,20 +65,20 @@ def test_it_runs_in_its_folder_with_its_environment_and_ends_by_itself(tmp_path:
     sink.stop()
 
 
-def test_a_program_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_is_one_sentence(tmp_path: Path, message: MakeMessage) -> None:
     """Its name and the system's words."""
     with pytest.raises(StackError) as caught:
         pipeline(tmp_path, "no-such-pipeline").start()
-    assert str(caught.value) == "sink.command: no-such-pipeline: cannot be started: No such file or directory"
+    assert str(caught.value) == message("sink.command")
 
 
-def test_a_command_that_fails_is_reported_with_what_it_said_last(tmp_path: Path) -> None:
+def test_a_command_that_fails_is_reported_with_what_it_said_last(tmp_path: Path, message: MakeMessage) -> None:
     """The run ends there: what it would have measured is not a pipeline."""
     sink = pipeline(tmp_path, "sh", "-c", "echo no broker; exit 7")
     sink.start()
     with pytest.raises(StackError) as caught:
         ended(sink)
-    assert str(caught.value) == f"sink.command: sh: ended with exit status 7; its log is {tmp_path}/sink.log"
+    assert str(caught.value) == message("sink.command", 7, f"{tmp_path}/sink.log")
     assert caught.value.log_lines == ("no broker",)
     sink.stop()
 

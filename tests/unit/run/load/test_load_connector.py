@@ -7,6 +7,7 @@ import pytest
 from lab.errors import ProfileError
 from lab.run.load.connector import Connector
 from tests.unit.clients.rest_server import rest
+from tests.unit.messages import MakeMessage
 from tests.unit.run.load.test_load_sink import sink_of
 
 APPROVED = (200, {"configs": []})
@@ -31,12 +32,12 @@ def test_a_connector_is_approved_of_created_and_awaited(tmp_path: Path) -> None:
     assert sink.run.children == {}
 
 
-def test_what_the_worker_refuses_makes_no_connector(tmp_path: Path) -> None:
+def test_what_the_worker_refuses_makes_no_connector(tmp_path: Path, message: MakeMessage) -> None:
     """The reason is the worker's."""
     refusal = {"configs": [{"value": {"errors": ["batch.size: got 0, expected at least 1"]}}]}
     with rest((200, refusal)) as worker, pytest.raises(ProfileError) as caught:
         sink_of(tmp_path, worker.url).configure()
-    assert str(caught.value) == "sink.config: batch.size: got 0, expected at least 1"
+    assert str(caught.value) == message("sink.config: batch.size", 0, 1)
     assert [path for _, path, _ in worker.requests] == [VALIDATE]
 
 

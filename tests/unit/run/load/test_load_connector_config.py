@@ -11,6 +11,7 @@ from lab.errors import ProfileError
 from lab.profiles import Dataset, Profile, Sink
 from lab.run.load.connector import connector_config
 from lab.stack.places import ROOT
+from tests.unit.messages import MakeMessage
 
 VALUES = {
     "connector": "sluice-books-1",
@@ -89,37 +90,36 @@ def test_a_dollar_sign_in_a_profile_is_left_alone(tmp_path: Path) -> None:
     assert config == {"connection.password": "${env:SECRET}"}
 
 
-def test_an_unknown_template_is_one_sentence(tmp_path: Path) -> None:
+def test_an_unknown_template_is_one_sentence(tmp_path: Path, message: MakeMessage) -> None:
     """It names those that there are."""
     template(template(tmp_path, {}, "elasticsearch"), {}, "confluent")
     with pytest.raises(ProfileError) as refusal:
         connector_config(tmp_path, profile("elastic"), VALUES)
-    assert str(refusal.value) == ('sink.connector: unknown connector template "elastic", did you mean `elasticsearch`?')
+    assert str(refusal.value) == message("sink.connector", "elastic", "elasticsearch")
 
 
-def test_an_unknown_placeholder_is_one_sentence(tmp_path: Path) -> None:
+def test_an_unknown_placeholder_is_one_sentence(tmp_path: Path, message: MakeMessage) -> None:
     """It names those that there are."""
     with pytest.raises(ProfileError) as refusal:
         connector_config(template(tmp_path, {"topics": "${topics}"}), profile(), VALUES)
-    assert str(refusal.value) == (
-        "connect/connectors/sink.json: unknown placeholder 'topics'; there are: ${connector}, ${topic}, ${index}, "
-        "${elasticsearch_urls}, ${dead_letter_topic}, ${tasks}"
-    )
+    assert str(refusal.value) == message("connect/connectors/sink.json", "elasticsearch_urls", "dead_letter_topic")
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "facts"),
     [
-        (b"[]", ": got no object, expected one with connector settings"),
-        (b"{", ":1: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
-        (b"", ": got an empty file, expected an object with connector settings"),
+        (b"[]", ()),
+        (b"{", (1, 2)),
+        (b"", ()),
     ],
 )
-def test_a_template_that_is_no_object_is_one_sentence(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_template_that_is_no_object_is_one_sentence(
+    tmp_path: Path, content: bytes, facts: tuple[object, ...], message: MakeMessage
+) -> None:
     """With the reader's own words at the end."""
     with pytest.raises(ProfileError) as refusal:
         connector_config(template(tmp_path, content), profile(), VALUES)
-    assert str(refusal.value) == f"connect/connectors/sink.json{message}"
+    assert str(refusal.value) == message("connect/connectors/sink.json", *facts)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "connect" / "connectors").glob("*.json")), ids=lambda path: path.stem)

@@ -9,6 +9,7 @@ from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.run.load.drivers import Drivers, Host, SharedLoad, produce_words
 from producers.share import Share
+from tests.unit.messages import MakeMessage
 
 STREAM = ("load.mode=stream", "load.rate_docs_per_s=1234567.5")
 
@@ -24,24 +25,24 @@ def told(*overrides: str, **client: str) -> SharedLoad:
 
 
 @pytest.mark.parametrize(
-    ("number", "hosts", "start_in_s", "message"),
+    ("number", "hosts", "start_in_s", "facts"),
     [
-        (2, ["a"], None, "--drivers: got --driver as well, expected hosts for ssh, or a number to start by hand"),
-        (0, [], None, "--drivers: got 0, expected 1 to 1000"),
-        (1001, [], None, "--drivers: got 1001, expected 1 to 1000"),
-        (2, [], 0.0, "--start-in: got 0, expected more than 0 seconds"),
-        (None, [], 30.0, "--start-in: got no drivers, expected --drivers or --driver beside it"),
-        (None, ["-oProxyCommand=x"], None, "--driver: got -oProxyCommand=x, expected [USER@]HOST[:FOLDER], such as "),
-        (None, [":sluice"], None, "--driver: got :sluice, expected [USER@]HOST[:FOLDER], such as load-1:sluice"),
+        (2, ["a"], None, ("--drivers", "--driver")),
+        (0, [], None, ("--drivers", 0, 1, 1000)),
+        (1001, [], None, ("--drivers", 1001, 1, 1000)),
+        (2, [], 0.0, ("--start-in", 0)),
+        (None, [], 30.0, ("--start-in", "--drivers", "--driver")),
+        (None, ["-oProxyCommand=x"], None, ("--driver", "-oProxyCommand=x")),
+        (None, [":sluice"], None, ("--driver", ":sluice", "load-1:sluice")),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(
-    number: int | None, hosts: list[str], start_in_s: float | None, message: str
+    number: int | None, hosts: list[str], start_in_s: float | None, facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """Each with one sentence; an option of ssh is no host."""
     with pytest.raises(ProfileError) as refusal:
         Drivers.of(number, hosts, start_in_s)
-    assert str(refusal.value).startswith(message)
+    assert str(refusal.value) == message(*facts)
 
 
 def test_drivers_start_by_hand_or_over_ssh() -> None:
@@ -63,14 +64,13 @@ def test_drivers_start_by_hand_or_over_ssh() -> None:
         ((*STREAM, "indices=3"), "indices=3"),
     ],
 )
-def test_only_a_stream_at_one_rate_into_one_index_has_drivers(overrides: Sequence[str], got: str) -> None:
+def test_only_a_stream_at_one_rate_into_one_index_has_drivers(
+    overrides: Sequence[str], got: str, message: MakeMessage
+) -> None:
     """Anything else has no schedule that they could share."""
     with pytest.raises(ProfileError) as refusal:
         Drivers(2).refuse_unsuitable(load_profile("quickstart", overrides=overrides))
-    assert str(refusal.value) == (
-        f"--drivers: quickstart: got {got}, expected a stream at one rate into one index: only that has a schedule "
-        "that several drivers can share; run it without --drivers, or make a drain a stream by --rate"
-    )
+    assert str(refusal.value) == message("--drivers: quickstart", got, "--rate")
     Drivers(2).refuse_unsuitable(profile())
 
 

@@ -13,6 +13,7 @@ from lab.run.load import sink as sink_module
 from lab.run.load.availability import missing_pipeline
 from lab.run.load.sink import Sink
 from lab.stack.places import ROOT
+from tests.unit.messages import MakeMessage
 from tests.unit.run.load.test_load_sink import DOCUMENTS, sink_of
 
 MakeSink = Callable[[type[Pipeline]], Sink]
@@ -164,20 +165,20 @@ def test_its_name_package_settings_and_version_are_recorded(sink: MakeSink) -> N
     assert recorded.config == {"pipeline": "copy", "package": "Sluice", "api.key": "hunter5", "version": "7"}
 
 
-def test_what_goes_wrong_in_it_is_one_sentence(sink: MakeSink) -> None:
+def test_what_goes_wrong_in_it_is_one_sentence(sink: MakeSink, message: MakeMessage) -> None:
     """With the name of the pipeline, and the kind of error."""
     with pytest.raises(StackError) as failure:
         sink(Broken).start()
-    assert str(failure.value) == "sink.pipeline: copy: ConnectionError: no route to host"
+    assert str(failure.value) == message("sink.pipeline")
 
 
-def test_what_is_never_ready_ends_the_run_with_its_log(sink: MakeSink, tmp_path: Path) -> None:
+def test_what_is_never_ready_ends_the_run_with_its_log(sink: MakeSink, tmp_path: Path, message: MakeMessage) -> None:
     """After two minutes."""
     log = tmp_path / "sink.log"
     log.write_text("looking for a broker\n")
     with pytest.raises(StackError) as failure:
         sink(Slow).start()
-    assert str(failure.value) == f"sink.pipeline: copy: not ready within 120 s; its log is {log}"
+    assert str(failure.value) == message("sink.pipeline", 120, log)
     assert failure.value.log_lines == ("looking for a broker",)
 
 
@@ -189,7 +190,9 @@ def test_the_load_of_one_that_ends_by_itself_is_over(sink: MakeSink) -> None:
     assert ended.run.children == {}
 
 
-def test_a_pipeline_that_cannot_judge_its_settings_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipeline_that_cannot_judge_its_settings_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
     """Before a server is started."""
 
     class Careless(Copy):
@@ -202,4 +205,4 @@ def test_a_pipeline_that_cannot_judge_its_settings_is_one_sentence(monkeypatch: 
     profile = load_profile("quickstart", overrides=("sink.pipeline=copy",))
     with pytest.raises(ProfileError) as refusal:
         missing_pipeline(profile, ROOT)
-    assert str(refusal.value) == "sink.pipeline: copy: KeyError: 'batch.documents'"
+    assert str(refusal.value) == message("sink.pipeline", "batch.documents")

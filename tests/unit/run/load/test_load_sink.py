@@ -18,6 +18,7 @@ from lab.run.phases import RunContext
 from lab.stack.places import ROOT
 from producers.delivery import Delivered, Progress
 from tests.unit.clients.rest_server import rest
+from tests.unit.messages import MakeMessage
 from tests.unit.producers.fakes import NumberedDocuments
 from tests.unit.run.displays import SilentProgress
 from tests.unit.stack.trivial_servers import wait_until
@@ -76,28 +77,28 @@ def ended_command(folder: Path, script: str) -> Sink:
 
 
 def test_a_task_that_fails_at_once_ends_the_stream_with_its_cause(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
 ) -> None:
     """And the producers: a stream of hours would find nobody to read it."""
     with rest((200, FAILED)) as worker, pytest.raises(StackError) as failure:
         stream(monkeypatch, sink_of(tmp_path, worker.url))
-    assert str(failure.value) == "connector sluice-quickstart-7, task 0: failed: Z: index not found"
+    assert str(failure.value) == message("sluice-quickstart-7", 0)
 
 
 @pytest.mark.parametrize(
-    ("script", "message"),
+    ("script", "facts"),
     [
-        ("echo no broker; exit 7", "sh: ended with exit status 7; its log is {log}"),
-        ("echo no broker", "sh: ended before the last document was produced; its log is {log}"),
+        ("echo no broker; exit 7", ("sh", 7)),
+        ("echo no broker", ("sh",)),
     ],
 )
 def test_a_command_that_ends_at_once_ends_the_stream(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, facts: tuple[object, ...], message: MakeMessage
 ) -> None:
     """However it ended; with what it said last."""
     with pytest.raises(StackError) as failure:
         stream(monkeypatch, ended_command(tmp_path, script))
-    assert str(failure.value) == f"sink.command: {message.format(log=tmp_path / 'sink.log')}"
+    assert str(failure.value) == message("sink.command", tmp_path / "sink.log", *facts)
     assert failure.value.log_lines == ("no broker",)
 
 

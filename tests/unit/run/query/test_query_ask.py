@@ -9,6 +9,7 @@ from lab.profiles.questions import Step
 from lab.run.query import ask as asking
 from lab.run.query.ask import QuestionClient
 from tests.unit.clients.rest_server import rest
+from tests.unit.messages import MakeMessage
 
 PAGE = 3
 IDS = {
@@ -94,23 +95,23 @@ def test_values_numbers_and_lengths_are_read() -> None:
     assert answers == [{"a": [2, 1], "b": [4, 3]}, 13, 2]
 
 
-def test_a_refused_request_says_why() -> None:
+def test_a_refused_request_says_why(message: MakeMessage) -> None:
     """The first cause, not that all shards failed."""
     refused = {"error": {"reason": "all shards failed", "root_cause": [{"reason": "No mapping found for [isbn13]"}]}}
     with rest((400, refused)) as server, pytest.raises(ProfileError) as caught:
         ask(server.url, steps(BEST), ids="a")
-    assert str(caught.value) == "Elasticsearch rejects the request: No mapping found for [isbn13]"
+    assert str(caught.value) == message("isbn13")
 
 
-def test_an_answer_of_some_shards_is_none() -> None:
+def test_an_answer_of_some_shards_is_none(message: MakeMessage) -> None:
     """Elasticsearch gives partial results with status 200."""
     with rest((200, found([1, "a"], failed=1))) as server, pytest.raises(StackError) as caught:
         ask(server.url, steps(BEST), ids="a")
-    assert str(caught.value) == "Elasticsearch: 1 shards did not answer a question"
+    assert str(caught.value) == message(1)
 
 
-def test_a_path_that_leads_nowhere_is_named() -> None:
+def test_a_path_that_leads_nowhere_is_named(message: MakeMessage) -> None:
     """Another mapping may answer in another shape."""
     with rest((200, found([1]))) as server, pytest.raises(ProfileError) as caught:
         ask(server.url, steps(BEST), ids="a")
-    assert str(caught.value) == "the response has nothing under sort.1"
+    assert str(caught.value) == message("sort.1")

@@ -15,6 +15,7 @@ from lab.profiles.questions import Question, load_question, question_names
 from lab.run.query.draw import BoundQuestion, DrawnQuery, bound_questions
 from lab.run.query.right_answers import Outcome
 from producers.registry import make_dataset
+from tests.unit.messages import MakeMessage
 
 EVENTS = 5003
 SECONDS = 0.997
@@ -273,14 +274,16 @@ def test_a_number_within_its_error_is_right(addresses: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hits", "difference", "share"),
+    ("hits", "facts", "share"),
     [
-        (["right", "right"], "got 2 events, expected 3", 2 / 3),
-        (["right", "right", "another"], "got 3 events, expected 3, of which 1 are missing", 2 / 3),
-        (["right", "right", "right", "another"], "got 4 events, expected 3", 1),
+        (["right", "right"], (2, 3), 2 / 3),
+        (["right", "right", "another"], (3, 1), 2 / 3),
+        (["right", "right", "right", "another"], (4, 3), 1),
     ],
 )
-def test_events_made_wrong_are_caught(hits: list[str], difference: str, share: float) -> None:
+def test_events_made_wrong_are_caught(
+    hits: list[str], facts: tuple[object, ...], share: float, message: MakeMessage
+) -> None:
     """One missing, one in place of another, one too many."""
     made = bound_question("events-of-an-instant", QueryWindow(seconds=0.001))
     drawn = made.draw(seeded(1), 10)
@@ -288,7 +291,7 @@ def test_events_made_wrong_are_caught(hits: list[str], difference: str, share: f
     response = answered("events-of-an-instant", within(drawn), 1)
     response["hits"]["hits"] = [{"_id": keys[number] if hit == "right" else "0"} for number, hit in enumerate(hits)]
     assert made.check(drawn, response) == Outcome(
-        is_right=False, rows_right=share, values_right=None, difference=difference, hits=3
+        is_right=False, rows_right=share, values_right=None, difference=message(*facts), hits=3
     )
 
 

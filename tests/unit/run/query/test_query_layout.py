@@ -18,6 +18,7 @@ from lab.run.query.layout import LAYOUT, KeptIndex, have_layout, matching_index,
 from lab.run.query.routes import codec_problems, numbers_of
 from lab.stack.places import ROOT
 from producers.registry import make_dataset
+from tests.unit.messages import MakeMessage
 from tests.unit.run.displays import SilentProgress
 
 OWN = "sluice-kept-000000000007"
@@ -200,20 +201,17 @@ def test_the_caches_of_a_found_index_are_emptied(monkeypatch: pytest.MonkeyPatch
     assert (cluster.calls[-1], tried) == (f"clear_caches {OWN}", ["tried"])
 
 
-def test_documents_that_replace_others_are_refused() -> None:
+def test_documents_that_replace_others_are_refused(message: MakeMessage) -> None:
     """They would lie in the index as deleted ones."""
     dataset = make_dataset("aladin", documents=1009, updates=0.5)
     again = dataset.documents - len(dataset.latest())
     with pytest.raises(ProfileError) as refused:
         refuse_updates(run_of().profile, dataset)
-    assert str(refused.value) == (
-        f"experiments/profiles/events/static.yaml:3: dataset: got {again} documents that replace an earlier one of "
-        "their key, expected none, as a kept index holds each document once"
-    )
+    assert str(refused.value) == message("experiments/profiles/events/static.yaml:3: dataset", again)
 
 
 @pytest.mark.parametrize(
-    ("codec", "codecs", "problems"),
+    ("codec", "codecs", "facts"),
     [
         ("default", {"Lucene90StoredFieldsFormat.mode: BEST_SPEED": 7}, []),
         ("best_compression", {"Zstd814StoredFieldsFormat.mode: BEST_COMPRESSION": 7}, []),
@@ -222,16 +220,24 @@ def test_documents_that_replace_others_are_refused() -> None:
             "best_compression",
             {"Zstd814StoredFieldsFormat.mode: BEST_COMPRESSION": 7, "Lucene90StoredFieldsFormat.mode: BEST_SPEED": 3},
             [
-                "index.codec: got segments with Lucene90StoredFieldsFormat.mode: BEST_SPEED (3), expected "
-                "BEST_COMPRESSION in all of them, as best_compression makes it"
+                (
+                    "index.codec",
+                    "Lucene90StoredFieldsFormat.mode",
+                    "BEST_SPEED",
+                    3,
+                    "BEST_COMPRESSION",
+                    "best_compression",
+                )
             ],
         ),
     ],
 )
-def test_every_segment_must_have_the_codec(codec: str, codecs: dict[str, int], problems: list[str]) -> None:
+def test_every_segment_must_have_the_codec(
+    codec: str, codecs: dict[str, int], facts: list[tuple[object, ...]], message: MakeMessage
+) -> None:
     """A force-merge that has done nothing answers 200, too."""
     profile = load_profile("events/static", overrides=(f"index.codec={codec}",))
-    assert list(codec_problems(profile, codecs)) == problems
+    assert list(codec_problems(profile, codecs)) == [message(*each) for each in facts]
 
 
 def test_documents_are_found_by_their_keys() -> None:
@@ -273,7 +279,7 @@ def test_a_kept_index_of_another_run_is_never_removed(monkeypatch: pytest.Monkey
     assert cluster.calls == [f"delete_index {OWN}-staging", "close "]
 
 
-def test_an_index_that_another_user_works_with_is_refused() -> None:
+def test_an_index_that_another_user_works_with_is_refused(message: MakeMessage) -> None:
     """It would be deleted under him, or its caches emptied; on servers of our own there is nobody else."""
     run, cluster = run_of(), Cluster({}, index_owner="20260101-000017")
     run.target.name = "local"
@@ -281,10 +287,7 @@ def test_an_index_that_another_user_works_with_is_refused() -> None:
     run.target.name = "remote"
     with pytest.raises(ProfileError) as refused:
         refuse_others(run, client(cluster))
-    assert str(refused.value) == (
-        f"index {OWN}: exists, made by run 20260101-000017, expected none; another user works with it, or a run was "
-        "killed: wait for it, or delete the index"
-    )
+    assert str(refused.value) == message(OWN, "20260101-000017")
 
 
 def test_an_index_that_the_suite_itself_has_made_is_used_on_servers_of_others() -> None:

@@ -17,6 +17,7 @@ from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.query.right_answers import difference
 from producers.registry import make_dataset
 from tests.unit.clients.rest_server import rest
+from tests.unit.messages import MakeMessage
 from tests.unit.run.displays import SilentProgress
 
 
@@ -46,12 +47,9 @@ def asked(*, wrong: int, expected_wrong: bool) -> QuestionAnswers:
     )
 
 
-def test_a_wrong_answer_is_a_problem_of_the_run() -> None:
+def test_a_wrong_answer_is_a_problem_of_the_run(message: MakeMessage) -> None:
     """What is fast and wrong is not fast."""
-    assert list(problems_of([asked(wrong=7, expected_wrong=False)])) == [
-        "question shop-below-price: 7 of 23 answers are wrong, such as answer 3: got 20 books, expected 19; its "
-        "service times do not count"
-    ]
+    assert list(problems_of([asked(wrong=7, expected_wrong=False)])) == [message(7, 23, 3, 20, 19)]
 
 
 def test_an_expected_wrong_answer_is_none() -> None:
@@ -59,21 +57,16 @@ def test_an_expected_wrong_answer_is_none() -> None:
     assert list(problems_of([asked(wrong=7, expected_wrong=True), asked(wrong=0, expected_wrong=False)])) == []
 
 
-def test_a_right_answer_where_a_wrong_one_is_expected_is_a_problem() -> None:
+def test_a_right_answer_where_a_wrong_one_is_expected_is_a_problem(message: MakeMessage) -> None:
     """Then the profile shows nothing."""
-    assert list(problems_of([asked(wrong=0, expected_wrong=True)])) == [
-        "question shop-below-price: all 23 answers are right, expected wrong ones (queries.expect_wrong); remove it "
-        "from that list, or load more documents"
-    ]
+    assert list(problems_of([asked(wrong=0, expected_wrong=True)])) == [message(23, "queries.expect_wrong")]
 
 
-def test_a_difference_is_told_in_numbers() -> None:
+def test_a_difference_is_told_in_numbers(message: MakeMessage) -> None:
     """No id and no value of a document is in it."""
     assert difference(["a", "b"], ["a", "b", "c"], "books") == "got 2 books, expected 3"
-    assert difference(["a", "b"], ["a", "c"], "books") == "got 2 books, expected 2, of which 1 are missing"
-    assert (
-        difference({"a": [1], "b": [2]}, {"a": [1], "b": [3]}, "books") == "got 2 books, expected 2, of which 1 differ"
-    )
+    assert difference(["a", "b"], ["a", "c"], "books") == message(2, 1)
+    assert difference({"a": [1], "b": [2]}, {"a": [1], "b": [3]}, "books") == message(2, 1)
     assert difference(5, 7, "books") == "got 5 books, expected 7"
 
 
@@ -95,7 +88,7 @@ def test_every_answer_of_an_index_without_books_is_counted_as_wrong() -> None:
     assert (found.answers, found.wrong, found.requests, found.ids_joined) == (7, 7, 7, 0)
 
 
-def test_every_request_is_tried_before_the_load() -> None:
+def test_every_request_is_tried_before_the_load(message: MakeMessage) -> None:
     """Each step of each question, the second of a join too, though no id was found; a refusal names the file."""
     shards = {"took": 3, "timed_out": False, "_shards": {"failed": 0}}
     with rest((200, shards)) as server:
@@ -105,10 +98,7 @@ def test_every_request_is_tried_before_the_load() -> None:
     refused = {"error": {"root_cause": [{"reason": "No mapping found for [book_id] in order to sort on"}]}}
     with rest((400, refused)) as server, pytest.raises(ProfileError) as caught:
         try_questions_out(run_on(server.url, "aladin/search-flat"))
-    assert str(caught.value) == (
-        "experiments/queries/shop-below-price.yaml: models.flat: Elasticsearch rejects the request: No mapping found "
-        "for [book_id] in order to sort on"
-    )
+    assert str(caught.value) == message("experiments/queries/shop-below-price.yaml: models.flat", "book_id")
 
 
 def test_requests_about_events_are_tried_with_a_window() -> None:

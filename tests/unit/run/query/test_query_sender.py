@@ -39,6 +39,7 @@ from lab.run.ramp import MOST_STEPS, next_rate, ramp_rates
 from lab.stack.places import ROOT
 from producers.registry import make_dataset
 from tests.unit.http_server import serving
+from tests.unit.messages import MakeMessage
 
 MS = 1_000_000
 S = 1_000 * MS
@@ -168,38 +169,34 @@ def times(**changes: Any) -> QueryTimes:
 
 
 @pytest.mark.parametrize(
-    ("changes", "problems"),
+    ("changes", "facts"),
     [
         ({}, []),
         (
             {"wrong": 2, "first_wrong": "got 3 rows, expected 5"},
-            ["question ratings: 2 of 7 answers are wrong, such as got 3 rows, expected 5; its times do not count"],
+            [(2, 7, 3, 5)],
         ),
         ({"wrong": 2, "expected_wrong": True}, []),
         (
             {"expected_wrong": True},
-            [
-                "question ratings: all 7 answers are right, expected wrong ones (queries.expect_wrong); remove it "
-                "from that list"
-            ],
+            [(7, "queries.expect_wrong")],
         ),
-        ({"checked": 0}, ["question ratings: none of 7 answers was checked"]),
+        ({"checked": 0}, [(7,)]),
         (
             {"checked": 0, "errors": {NO_ANSWER: 4, "429 x": 3}},
-            ["question ratings: none of 7 queries was answered (429 x, no answer)"],
+            [(7, 429)],
         ),
         (
             {"checked": 0, "requests": 0},
-            [
-                "load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them, or stream "
-                "documents, for longer"
-            ],
+            [("load.queries", "load.queries.warm_up_s")],
         ),
     ],
 )
-def test_a_load_without_right_answers_is_void_and_says_why(changes: dict[str, Any], problems: list[str]) -> None:
+def test_a_load_without_right_answers_is_void_and_says_why(
+    changes: dict[str, Any], facts: list[tuple[object, ...]], message: MakeMessage
+) -> None:
     """Wrong where none is allowed, right where none is expected, not checked, not answered, not sent."""
-    assert list(wrong_answers([times(**changes)])) == problems
+    assert list(wrong_answers([times(**changes)])) == [message(*each) for each in facts]
 
 
 # --- ramp ---------------------------------------------------------------------------------------------------------
@@ -290,14 +287,11 @@ def test_without_a_refresh_interval_it_is_a_second() -> None:
 
 
 @pytest.mark.parametrize("stated", ["-1", "0", "0s", "-1ms"])
-def test_an_index_that_is_never_refreshed_is_refused(stated: str) -> None:
+def test_an_index_that_is_never_refreshed_is_refused(stated: str, message: MakeMessage) -> None:
     """0, too, ends refreshes: seen on 8.19.21."""
     with pytest.raises(ProfileError) as refused:
         refresh_interval_s({"index.refresh_interval": stated})
-    assert str(refused.value) == (
-        f"index.refresh_interval: got {stated}, with which no document becomes searchable; expected a time such as 1s "
-        "where queries are sent while documents stream"
-    )
+    assert str(refused.value) == message("index.refresh_interval", stated, "1s")
 
 
 def test_the_lag_is_how_long_ago_the_newest_searchable_document_was_the_newest_in_kafka() -> None:
@@ -399,16 +393,14 @@ def test_updates_are_queried_from_when_on_every_key_is_searchable(monkeypatch: p
     assert readings[-1] == 505
 
 
-def test_keys_that_do_not_become_searchable_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_do_not_become_searchable_are_told(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
     """How many there are, of how many, and where to look."""
     monkeypatch.setattr(searchable_module, "EVERY_S", 0.0)
     monkeypatch.setattr(searchable_module, "FIRST_WITHIN_S", 0.0)
     updated = make_dataset("vectors", documents=1009, updates=0.5)
     with serving(index_of(set(range(7)))) as url, pytest.raises(SearchableError) as refusal:
         wait_for_every_key(updated, QueryConnection(url, task(url)), task(url), threading.Event())
-    assert str(refusal.value) == (
-        "7 of 505 documents are searchable, and no more became so within 0 s; check index.refresh_interval and the sink"
-    )
+    assert str(refusal.value) == message(7, 505, 0, "index.refresh_interval")
 
 
 def _until(is_so: Any) -> Iterator[None]:
@@ -419,12 +411,12 @@ def _until(is_so: Any) -> Iterator[None]:
         give_up.wait(0.01)
 
 
-def test_progress_says_how_far_and_how_long() -> None:
+def test_progress_says_how_far_and_how_long(message: MakeMessage) -> None:
     """The most important first: what does not fit is left out behind."""
     word = {"elapsed_s": 3.2, "lasts_s": 11.0, "sent": 2424, "errors": 0, "rate_per_s": None}
-    assert progress_text(word) == "3 s of 11 s, 2,424 queries sent"
-    assert progress_text({**word, "lasts_s": None, "rate_per_s": 14.0, "errors": 1009}) == (
-        "3 s, at 14.0/s, 2,424 queries sent, 1,009 errors"
+    assert progress_text(word) == message(3, 11, "2,424")
+    assert progress_text({**word, "lasts_s": None, "rate_per_s": 14.0, "errors": 1009}) == message(
+        3, "14.0/s", "2,424", "1,009"
     )
 
 
@@ -466,7 +458,7 @@ def test_only_replicas_hold_readings_back(replicas: int, hold_s: float) -> None:
     assert sending_task(run_of(profile), QueryLoad(), 30.0)["hold_s"] == hold_s
 
 
-def test_a_sending_process_that_is_killed_is_noticed_while_documents_stream() -> None:
+def test_a_sending_process_that_is_killed_is_noticed_while_documents_stream(message: MakeMessage) -> None:
     """Not only when they end."""
     settings = ["dataset.documents=1009", "queries.questions=[total-events]"]
     profile = load_profile("events/static", overrides=[*settings, "load.mode=query", "load.queries.requests=7"])
@@ -478,5 +470,5 @@ def test_a_sending_process_that_is_killed_is_noticed_while_documents_stream() ->
         with pytest.raises(StackError) as killed:
             for _ in _until(sending.follow):
                 pass
-    assert str(killed.value) == "queries: the process that sends queries ended early with status -9"
+    assert str(killed.value) == message("queries", -9)
     assert run.children == {}

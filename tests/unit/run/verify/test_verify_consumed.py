@@ -12,6 +12,7 @@ from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify_consumed
 from producers.delivery import Failure
 from producers.registry import make_dataset
+from tests.unit.messages import MakeMessage, Naming
 from tests.unit.run.verify.worlds import Message
 
 RECORDS = 1009
@@ -86,27 +87,21 @@ def test_a_sink_that_has_committed_everything_and_stored_nothing_is_verified() -
 
 def test_a_topic_that_holds_other_documents_than_the_dataset_voids_the_run() -> None:
     """What the sink has read is then not what it was to read."""
-    assert problems(FakeKafka({0: 506, 1: 503}, first=7)) == (
-        "the topic holds 1 document too often and lacks 1 document of the dataset",
-    )
+    assert problems(FakeKafka({0: 506, 1: 503}, first=7)) == (Naming("1 document too often", "lacks 1 document"),)
 
 
 @pytest.mark.parametrize("committed", [{0: 506, 1: 502}, {0: 506}, {}])
-def test_a_record_that_was_not_committed_voids_the_run(committed: dict[int, int]) -> None:
+def test_a_record_that_was_not_committed_voids_the_run(committed: dict[int, int], message: MakeMessage) -> None:
     """The sink cannot be shown to have read it."""
-    assert problems(FakeKafka(committed)) == (
-        f"the sink has committed {sum(committed.values())} records, but the topic holds {RECORDS}",
-    )
+    assert problems(FakeKafka(committed)) == (message(sum(committed.values()), RECORDS, "has committed"),)
 
 
-def test_a_document_in_the_index_voids_the_run() -> None:
+def test_a_document_in_the_index_voids_the_run(message: MakeMessage) -> None:
     """Then the sink did more than it was to do."""
-    assert problems(FakeKafka({0: 506, 1: 503}), FakeCluster(13)) == (
-        "13 documents are in the index, although the sink was to store none",
-    )
+    assert problems(FakeKafka({0: 506, 1: 503}), FakeCluster(13)) == (message(13, "to store none"),)
 
 
-def test_why_documents_were_not_delivered_is_said_and_written_down() -> None:
+def test_why_documents_were_not_delivered_is_said_and_written_down(message: MakeMessage) -> None:
     """In the problem that voids the run, and by reason in the record."""
     failures = (
         Failure("MSG_SIZE_TOO_LARGE", "Broker: Message size too large", 5),
@@ -116,10 +111,7 @@ def test_why_documents_were_not_delivered_is_said_and_written_down() -> None:
 
     _, verification = verify_consumed(target, FakeKafka({0: 506, 1: 503}), FakeCluster())  # type: ignore[arg-type]
 
-    assert verification.problems == (
-        "7 documents were not delivered to Kafka: 5 × MSG_SIZE_TOO_LARGE: Broker: Message size too large;"
-        " 2 × _MSG_TIMED_OUT: late",
-    )
+    assert verification.problems == (message(7, 5, "MSG_SIZE_TOO_LARGE", 2, "_MSG_TIMED_OUT", "not delivered"),)
     assert [(found.code, found.documents) for found in verification.delivery_failures] == [
         ("MSG_SIZE_TOO_LARGE", 5),
         ("_MSG_TIMED_OUT", 2),

@@ -11,6 +11,7 @@ from lab.run.names import Names
 from lab.run.verify.accounting import DeliveredRecords, hash_of, hashes_of
 from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify
 from producers.dataset import Record
+from tests.unit.messages import MakeMessage, Naming
 from tests.unit.run.verify.worlds import TOPIC, FakeCluster, FakeKafka, Prices, index_by_key, index_by_offset, verified
 
 
@@ -30,12 +31,12 @@ def test_a_run_is_verified_by_offset() -> None:
     assert (documents.indexed, documents.already_there, documents.sampled) == (211, 0, 211)
 
 
-def test_one_altered_document_of_a_small_index_is_found() -> None:
+def test_one_altered_document_of_a_small_index_is_found(message: MakeMessage) -> None:
     """Each is compared, however few would be drawn; none where none is asked for."""
     kafka = FakeKafka(Prices())
     stored = index_by_offset(kafka) | {f"{TOPIC}+1+101": {"price": -1}}
     _, verification = verified(kafka, stored, key_is_id=False, sample=1)
-    assert verification.problems == (f"1 of 211 sampled documents differs from the dataset, such as {TOPIC}+1+101",)
+    assert verification.problems == (message(1, 211, f"{TOPIC}+1+101", "differs from"),)
     assert verified(kafka, stored, key_is_id=False, sample=0)[0].sampled == 0
 
 
@@ -47,22 +48,23 @@ def test_of_a_large_index_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) 
     assert (verification.problems, documents.indexed, documents.sampled) == ((), 89, 31)
 
 
-def test_an_older_price_in_the_index_is_an_altered_document(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_price_in_the_index_is_an_altered_document(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
     """Whatever is stored must be the last word on its key."""
     monkeypatch.setattr("lab.run.verify.verify.COMPARED_WHOLE", 0)
     kafka = FakeKafka(Prices())
     stored = {name: {"price": -1} for name in index_by_key(kafka.dataset)}
     _, verification = verified(kafka, stored, key_is_id=True, sample=1)
-    assert len(verification.problems) == 1
-    assert verification.problems[0].startswith("1 of 1 sampled documents differs from the dataset, such as book-")
+    assert verification.problems == (message("1 of 1", "differs from"),)
 
 
-def test_an_altered_document_is_found_by_offset() -> None:
+def test_an_altered_document_is_found_by_offset(message: MakeMessage) -> None:
     """It is named by its id."""
     kafka = FakeKafka(Prices(documents=7, books=7))
     stored = index_by_offset(kafka) | {f"{TOPIC}+1+2": {"price": -1}}
     _, verification = verified(kafka, stored, key_is_id=False)
-    assert verification.problems == (f"1 of 7 sampled documents differs from the dataset, such as {TOPIC}+1+2",)
+    assert verification.problems == (message(1, 7, f"{TOPIC}+1+2", "differs from"),)
 
 
 @pytest.mark.parametrize("key_is_id", [True, False])
@@ -79,11 +81,11 @@ def test_documents_that_a_pipeline_changes_are_held_against_what_it_says(key_is_
     assert verified(kafka, marked, **ids)[1].problems != ()
 
 
-def test_a_record_more_than_was_delivered_is_a_problem() -> None:
+def test_a_record_more_than_was_delivered_is_a_problem(message: MakeMessage) -> None:
     """The topic's own count is held against the producer's."""
     kafka = FakeKafka(Prices(documents=101, books=101), strangers=1)
     _, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
-    assert verification.problems == ("delivered 101, but the topic holds 102 records",)
+    assert verification.problems == (message("delivered 101", 102),)
 
 
 def test_a_direct_load_is_verified_without_kafka() -> None:
@@ -113,22 +115,22 @@ def test_a_direct_load_is_verified_without_kafka() -> None:
     ]
 
 
-def test_a_missing_document_is_named_by_its_offset() -> None:
+def test_a_missing_document_is_named_by_its_offset(message: MakeMessage) -> None:
     """The second partition's records follow the first one's."""
     kafka = FakeKafka(Prices())
     stored = index_by_offset(kafka)
     del stored[f"{TOPIC}+1+41"]
     _, verification = verified(kafka, stored, key_is_id=False, sample=0)
-    assert verification.problems == (f"1 document is missing from the index, such as {TOPIC}+1+41",)
+    assert verification.problems == (message(1, f"{TOPIC}+1+41", "missing"),)
 
 
-def test_a_missing_document_with_several_records_is_named_once() -> None:
+def test_a_missing_document_with_several_records_is_named_once(message: MakeMessage) -> None:
     """Three prices of a book that is not there are one missing document."""
     kafka = FakeKafka(Prices())
     stored = index_by_key(kafka.dataset)
     del stored["book-7"]
     _, verification = verified(kafka, stored, key_is_id=True, sample=0)
-    assert verification.problems == ("1 document is missing from the index, such as book-7",)
+    assert verification.problems == (message(1, "book-7", "missing"),)
 
 
 @pytest.mark.parametrize("key_is_id", [True, False])
@@ -261,8 +263,7 @@ def test_an_empty_index_has_no_ids() -> None:
     """Everything that was produced is missing then, and nothing else is wrong."""
     kafka = FakeKafka(Prices(documents=2, books=2))
     _, verification = verified(kafka, {}, key_is_id=True, sample=0)
-    (problem,) = verification.problems
-    assert problem.startswith("2 documents are missing from the index, such as book-")
+    assert verification.problems == (Naming("2 documents", "missing"),)
 
 
 def test_documents_are_read_back_two_hundred_at_a_time() -> None:

@@ -22,6 +22,7 @@ from lab.run.verify.sink_ledger import (
     unindexed_records,
     with_ledger,
 )
+from tests.unit.messages import MakeMessage
 
 LAWS = ["balance", "totals", "topic", "index", "dead letters"]
 
@@ -67,30 +68,30 @@ def outcomes(reading: SinkLedger | None, against: LedgerEvidence = RUN) -> list[
     return [check.outcome for check in verdict.checks]
 
 
-def test_a_ledger_that_agrees_with_everything_holds_in_all_its_laws() -> None:
+def test_a_ledger_that_agrees_with_everything_holds_in_all_its_laws(message: MakeMessage) -> None:
     """Each record was read once and is somewhere."""
     verdict = ledger_verdict(LedgerReading(WHOLE), RUN)
     assert verdict.covers == "each record once"
     assert [(check.outcome, check.found) for check in verdict.checks] == [
-        ("holds", "3 partitions balance"),
-        ("holds", "2 tasks agree with their partitions"),
-        ("holds", "260 read by the sink, 260 in the topic"),
-        ("holds", "255 stored by the sink, 255 found in the index or overwritten there"),
-        ("holds", "5 dead-lettered by the sink, 5 in the dead-letter topic"),
+        ("holds", message(3, "balance")),
+        ("holds", message(2, "agree with")),
+        ("holds", message(260, "read by the sink")),
+        ("holds", message(255, "stored by the sink", "overwritten")),
+        ("holds", message(5, "dead-lettered by the sink")),
     ]
 
 
-def test_sentences_are_right_for_one_and_for_thousands() -> None:
+def test_sentences_are_right_for_one_and_for_thousands(message: MakeMessage) -> None:
     """One partition balances, one task agrees; large numbers have separators."""
     verdict = ledger_verdict(
         LedgerReading(tasks({"b-0": ledger(read=20_011, indexed=20_011)})), found({"b-0": 20_011}, indexed=20_011)
     )
     assert [check.found for check in verdict.checks] == [
-        "1 partition balances",
-        "1 task agrees with its partitions",
-        "20,011 read by the sink, 20,011 in the topic",
-        "20,011 stored by the sink, 20,011 found in the index or overwritten there",
-        "0 dead-lettered by the sink, 0 in the dead-letter topic",
+        message(1, "balances"),
+        message(1, "agrees with"),
+        message("20,011", "read by the sink"),
+        message("20,011", "stored by the sink", "overwritten"),
+        message(0, "dead-lettered by the sink"),
     ]
 
 
@@ -99,13 +100,13 @@ def test_a_run_without_dead_letters_holds_as_well() -> None:
     assert outcomes(tasks({"b-0": ledger(indexed=101)}), found({"b-0": 101}, indexed=101)) == ["holds"] * 5
 
 
-def test_a_record_in_flight_at_the_end_breaks_the_balance() -> None:
+def test_a_record_in_flight_at_the_end_breaks_the_balance(message: MakeMessage) -> None:
     """Its offset is committed and nobody knows where it is."""
     lost = tasks({"b-0": ledger(indexed=101, in_flight=1)})
     verdict = ledger_verdict(LedgerReading(lost), found({"b-0": 102}, indexed=101))
     assert (verdict.checks[0].outcome, verdict.checks[0].found) == (
         "broken",
-        "task 0, b-0: read 102, accounted 102, in flight 1",
+        message("task 0", "b-0", 102, 1, "in flight"),
     )
 
 
@@ -120,22 +121,20 @@ def test_a_record_that_was_decided_twice_breaks_the_balance() -> None:
     assert outcomes(twice, found({"b-0": 101}, indexed=101))[0] == "broken"
 
 
-def test_three_of_many_unbalanced_partitions_are_named() -> None:
+def test_three_of_many_unbalanced_partitions_are_named(message: MakeMessage) -> None:
     """A sentence stays a sentence."""
     lost = tasks({f"b-{number}": ledger(read=102, indexed=101) for number in range(5)})
     check = ledger_verdict(LedgerReading(lost), found({"b-0": 102})).checks[0]
-    assert check.found == "; ".join(f"task 0, b-{number}: read 102, accounted 101, in flight 0" for number in range(3))
+    assert check.found == message(102, 101, "b-0", "b-1", "b-2")
 
 
-def test_a_task_that_disagrees_with_its_partitions_is_told() -> None:
+def test_a_task_that_disagrees_with_its_partitions_is_told(message: MakeMessage) -> None:
     """Both are counted apart from each other in the sink."""
     parts = {"b-0": ledger(indexed=101)}
     apart = SinkLedger(tasks={"3": TaskLedger(total=ledger(read=101, indexed=97, updated=4), partitions=parts)})
     verdict = ledger_verdict(LedgerReading(apart), found({"b-0": 101}, indexed=101))
     assert verdict.checks[1].outcome == "broken"
-    assert verdict.checks[1].found == (
-        "task 3: indexed 97 as a whole, 101 over its partitions; task 3: updated 4 as a whole, 0 over its partitions"
-    )
+    assert verdict.checks[1].found == message("task 3", 97, 101, 4, 0)
 
 
 def test_three_of_many_disagreements_are_named() -> None:
@@ -157,15 +156,12 @@ def test_one_document_more_or_less_than_the_sink_counts_breaks_one_law(field: st
         assert {name for name, outcome in seen.items() if outcome == "broken"} == {law}
 
 
-def test_a_broken_law_makes_the_run_void() -> None:
+def test_a_broken_law_makes_the_run_void(message: MakeMessage) -> None:
     """Its sentence is one of the run's problems."""
     verified = Verification(verified=True, problems=())
     documents = RUN.documents.model_copy(update={"dead_lettered": 4})
     judged = with_ledger(verified, LedgerReading(WHOLE), LedgerEvidence(RUN.in_topic, documents, restarted=False))
-    assert (judged.verified, judged.problems) == (
-        False,
-        ("sink's ledger: 5 dead-lettered by the sink, 4 in the dead-letter topic",),
-    )
+    assert (judged.verified, judged.problems) == (False, (message(5, 4, "dead-lettered by the sink"),))
     assert judged.ledger is not None
     assert [check.outcome for check in judged.ledger.checks] == [*["holds"] * 4, "broken"]
 
@@ -183,13 +179,13 @@ def with_skipped(made: SinkLedger, *, skipped: int | None = None, filtered: int 
     return SinkLedger(tasks={number: task.model_copy(update={"skipped": skipped, "filtered": filtered})})
 
 
-def test_records_that_the_worker_skipped_close_the_topic() -> None:
+def test_records_that_the_worker_skipped_close_the_topic(message: MakeMessage) -> None:
     """Of which partition they were, it does not say."""
     made = with_skipped(tasks({"b-0": ledger(indexed=101), "b-1": ledger(indexed=50)}), skipped=3, filtered=0)
     against = found({"b-0": 103, "b-1": 51}, indexed=151)
     verdict = ledger_verdict(LedgerReading(made), against)
     assert (verdict.covers, [check.outcome for check in verdict.checks]) == ("each record once", ["holds"] * 5)
-    assert verdict.checks[2].found == "151 read by the sink, 3 skipped by the worker, 154 in the topic"
+    assert verdict.checks[2].found == message(151, 3, 154, "read by the sink", "skipped by the worker")
 
 
 def test_what_a_transform_removed_is_missing() -> None:
@@ -204,13 +200,13 @@ def test_a_record_too_few_is_not_made_up_for_by_one_that_was_skipped() -> None:
     assert outcomes(made, found({"b-0": 103}, indexed=101))[2] == "not checked"
 
 
-def test_dead_letters_of_the_worker_are_told_from_the_sinks() -> None:
+def test_dead_letters_of_the_worker_are_told_from_the_sinks(message: MakeMessage) -> None:
     """What a converter fails on is in the same topic; more letters than that are too many."""
     made = with_skipped(tasks({"b-0": ledger(indexed=101, dead_lettered=3)}), skipped=2)
     verdict = ledger_verdict(LedgerReading(made), found({"b-0": 106}, indexed=101, dead_lettered=5))
     assert (verdict.checks[4].outcome, verdict.checks[4].found) == (
         "holds",
-        "3 dead-lettered by the sink, 2 skipped by the worker, 5 in the dead-letter topic",
+        message(3, 2, 5, "dead-lettered by the sink", "skipped by the worker"),
     )
     assert outcomes(made, found({"b-0": 106}, indexed=101, dead_lettered=6))[4] == "broken"
 
@@ -255,18 +251,18 @@ def test_one_partition_that_was_not_read_whole_is_enough_to_judge_none() -> None
     assert outcomes(since, against) == ["holds", "holds", "not checked", "not checked", "not checked"]
 
 
-def test_a_law_that_is_not_checked_says_why() -> None:
+def test_a_law_that_is_not_checked_says_why(message: MakeMessage) -> None:
     """Both counts are named; without a restart that was seen, another reason is possible."""
     since = tasks({"b-0": ledger(indexed=31)})
     sentences = [
         ledger_verdict(LedgerReading(since), found({"b-0": 101}, indexed=101, restarted=restarted)).checks[2].found
         for restarted in (True, False)
     ]
-    assert sentences[0] == ("the ledger counts since a task's last start: 31 records read, the topic holds 101")
-    assert sentences[1] == sentences[0] + ("; or a transformation removed them before the sink")
+    assert sentences[0] == message(31, 101)
+    assert sentences[1] == message(sentences[0], "transformation")
 
 
-def test_records_read_twice_are_no_false_alarm_and_missing_ones_still_an_alarm() -> None:
+def test_records_read_twice_are_no_false_alarm_and_missing_ones_still_an_alarm(message: MakeMessage) -> None:
     """A partition that changed its task is read again in part."""
     twice = tasks(
         {"b-0": ledger(indexed=53, dead_lettered=2)}, {"b-0": ledger(indexed=48, already_there=7, dead_lettered=1)}
@@ -276,10 +272,7 @@ def test_records_read_twice_are_no_false_alarm_and_missing_ones_still_an_alarm()
     assert ledger_verdict(LedgerReading(twice), against).covers == "some records twice"
     assert outcomes(twice, found({"b-0": 103}, indexed=109, dead_lettered=2))[3] == "broken"
     enough = ledger_verdict(LedgerReading(twice), found({"b-0": 103}, indexed=101, dead_lettered=3)).checks[4]
-    assert (enough.outcome, enough.found) == (
-        "holds",
-        "3 dead-lettered by the sink, 3 in the dead-letter topic",
-    )
+    assert (enough.outcome, enough.found) == ("holds", message(3, "dead-lettered by the sink"))
 
 
 def test_a_sink_without_a_ledger_has_no_law_checked() -> None:
@@ -352,14 +345,10 @@ def test_what_stays_in_flight_for_five_seconds_is_read_as_it_is() -> None:
     assert clock.now_s == pytest.approx(5.0, abs=0.2)
 
 
-def test_a_sink_that_is_not_ours_has_no_ledger() -> None:
+def test_a_sink_that_is_not_ours_has_no_ledger(message: MakeMessage) -> None:
     """With the reason."""
     reading = settled([SinkNotRegisteredError("no task of connector sluice-x has registered its metrics")])
-    assert reading == LedgerReading(
-        None,
-        "the sink's ledger cannot be read: SinkNotRegisteredError: no task of connector sluice-x has registered its "
-        "metrics",
-    )
+    assert reading == LedgerReading(None, message("SinkNotRegisteredError", "sluice-x"))
     assert read_settled_ledger(None, "sluice-x") == LedgerReading(None, "the worker offers no metrics")
 
 

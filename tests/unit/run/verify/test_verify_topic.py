@@ -18,6 +18,7 @@ from lab.run.verify.parts import verify_parts
 from lab.run.verify.verify import VerificationTarget, verify
 from producers.dataset import Dataset, Record
 from producers.part import parts_of
+from tests.unit.messages import MakeMessage, Naming
 from tests.unit.run.verify.worlds import (
     TOPIC,
     FakeCluster,
@@ -50,7 +51,7 @@ def test_documents_whose_ids_the_cluster_made_are_known_by_their_contents() -> N
     assert (documents.indexed, documents.already_there, documents.sampled) == (211, 0, 211)
 
 
-def test_half_of_them_missing_and_half_of_them_twice_is_not_verified() -> None:
+def test_half_of_them_missing_and_half_of_them_twice_is_not_verified(message: MakeMessage) -> None:
     """Their number is right."""
     kafka = FakeKafka(Prices(documents=101, books=101))
     stored = index_without_known_ids(kafka)
@@ -58,18 +59,19 @@ def test_half_of_them_missing_and_half_of_them_twice_is_not_verified() -> None:
         stored[f"generated-{(number % 2, number // 2)}"] = {"price": number - 1}
     documents, verification = verified_without_ids(kafka, stored)
     assert (documents.indexed, documents.missing, documents.unexpected) == (51, 50, 50)
-    missing, doubled = verification.problems
-    assert missing.startswith("50 documents are missing from the index, such as book-")
-    assert doubled == "50 documents are stored more than once"
+    assert verification.problems == (
+        Naming("50 documents", "missing"),
+        message("50 documents", "more than once"),
+    )
 
 
-def test_one_that_was_altered_is_missing_and_another_one_there() -> None:
+def test_one_that_was_altered_is_missing_and_another_one_there(message: MakeMessage) -> None:
     """True is not 1, also in a hash."""
     kafka = FakeKafka(Prices(documents=7, books=7))
     stored = index_without_known_ids(kafka) | {"generated-(1, 0)": {"price": True}}
     assert verified_without_ids(kafka, stored)[1].problems == (
-        "1 document is missing from the index, such as book-1",
-        "1 document in the index was not produced by this run",
+        message(1, "book-1", "missing"),
+        message(1, "not produced"),
     )
 
 
@@ -84,7 +86,7 @@ def test_a_refused_record_is_not_missing_from_them() -> None:
 
 
 @pytest.mark.parametrize("lost", [0, 3])
-def test_where_contents_do_not_come_back_only_their_number_is_compared(lost: int) -> None:
+def test_where_contents_do_not_come_back_only_their_number_is_compared(lost: int, message: MakeMessage) -> None:
     """And that is told."""
     kafka = FakeKafka(Prices())
     stored = dict(list(index_without_known_ids(kafka).items())[lost:])
@@ -101,7 +103,7 @@ def test_where_contents_do_not_come_back_only_their_number_is_compared(lost: int
     )
     _, verification = verify(target, kafka, index, lambda _, __: None)  # type: ignore[arg-type]
     assert verification.contents == "counts only"
-    assert verification.problems == (("3 documents are missing from the index",) if lost else ())
+    assert verification.problems == ((message("3 documents", "missing"),) if lost else ())
 
 
 # --- an index that gives documents back otherwise -------------------------------------------------------------------
@@ -171,33 +173,30 @@ class OtherwiseFilled(FakeKafka):
         }
 
 
-HALF_IS_LACKING = "the topic holds 50 documents too often and lacks 50 documents of the dataset"
-
-
 @pytest.mark.parametrize("sample", [0, 31, 101])
-def test_a_topic_with_half_of_the_dataset_twice_is_not_verified(sample: int) -> None:
+def test_a_topic_with_half_of_the_dataset_twice_is_not_verified(sample: int, message: MakeMessage) -> None:
     """Ids are made of offsets there, and each stored document is what its record was: only its contents tell."""
     kafka = OtherwiseFilled(Prices(documents=101, books=101), instead={n: n - 1 for n in range(1, 101, 2)})
     documents, verification = verified(kafka, index_by_offset(kafka), key_is_id=False, sample=sample)
     assert (documents.indexed, documents.missing, documents.unexpected, documents.sample_mismatches) == (101, 0, 0, 0)
-    assert verification.problems == (HALF_IS_LACKING,)
+    assert verification.problems == (message("50 documents too often", "lacks 50 documents"),)
 
 
-def test_an_update_that_was_sent_twice_in_place_of_another_is_not_verified() -> None:
+def test_an_update_that_was_sent_twice_in_place_of_another_is_not_verified(message: MakeMessage) -> None:
     """The index holds the last word on each book all the same."""
     kafka = OtherwiseFilled(Prices(), instead={3: 3 + 89})
     _, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
-    assert verification.problems == ("the topic holds 1 document too often and lacks 1 document of the dataset",)
+    assert verification.problems == (message(1, "too often", "lacks"),)
 
 
-def test_a_record_of_no_document_is_not_verified() -> None:
+def test_a_record_of_no_document_is_not_verified(message: MakeMessage) -> None:
     """As one that was spoilt on its way into Kafka and overwritten by a later one of its key."""
     kafka = OtherwiseFilled(Prices(), changed={3: (b"book-3", b'{"price":3.0}')})
     _, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
-    assert verification.problems == ("the topic holds 1 record of no document and lacks 1 document of the dataset",)
+    assert verification.problems == (message(1, "of no document", "lacks"),)
 
 
-def test_documents_of_one_content_are_counted() -> None:
+def test_documents_of_one_content_are_counted(message: MakeMessage) -> None:
     """Ten documents, of which each price is there twice: both have to be in the topic."""
 
     class Twins(Prices):
@@ -211,11 +210,11 @@ def test_documents_of_one_content_are_counted() -> None:
     assert verified(whole, index_by_key(whole.dataset), key_is_id=True)[1].problems == ()
     kafka = OtherwiseFilled(Twins(documents=10), instead={1: 2})
     assert verified(kafka, index_by_key(kafka.dataset), key_is_id=True)[1].problems == (
-        "the topic holds 1 document too often and lacks 1 document of the dataset",
+        message(1, "too often", "lacks"),
     )
 
 
-def test_records_that_retention_has_removed_are_a_problem_only_where_ids_are_made_of_them() -> None:
+def test_records_that_retention_has_removed_are_a_problem_only_where_ids_are_made_of_them(message: MakeMessage) -> None:
     """They were read before; a key tells which document it is of, an offset does not."""
 
     class Kept(FakeKafka):
@@ -224,12 +223,10 @@ def test_records_that_retention_has_removed_are_a_problem_only_where_ids_are_mad
 
     kafka = Kept(Prices())
     assert verified(kafka, index_by_key(kafka.dataset), key_is_id=True)[1].problems == ()
-    assert verified(kafka, index_by_offset(kafka), key_is_id=False)[1].problems == (
-        "13 documents are gone from the topic, so that their ids, made of offsets, tell nothing",
-    )
+    assert verified(kafka, index_by_offset(kafka), key_is_id=False)[1].problems == (message(13, "gone"),)
 
 
-def test_each_of_several_indices_has_a_topic_with_its_own_documents() -> None:
+def test_each_of_several_indices_has_a_topic_with_its_own_documents(message: MakeMessage) -> None:
     """Two topics that have been exchanged hold the right number of records, and ids of offsets tell nothing."""
     prices = Prices(documents=2048, books=2048)
     names = Names("sluice-books--1,sluice-books--2", "books--1,books--2", "books")
@@ -259,14 +256,15 @@ def test_each_of_several_indices_has_a_topic_with_its_own_documents() -> None:
     assert problems(parts) == ()
     exchanged = dict(zip(names.topics, reversed(parts.values()), strict=True))
     assert problems(exchanged) == tuple(
-        f"{index}: the topic holds 1,024 records of no document and lacks 1,024 documents of the dataset"
-        for index in names.indices
+        message(index, "1,024 records of no document", "lacks 1,024 documents") for index in names.indices
     )
 
 
-def test_runs_that_drain_one_topic_read_it_once() -> None:
+def test_runs_that_drain_one_topic_read_it_once(message: MakeMessage) -> None:
     """What was found in it holds for all of them."""
     kafka, found = OtherwiseFilled(Prices(documents=101, books=101), instead={n: n - 1 for n in range(1, 101, 2)}), {}
     stored = index_by_offset(kafka)
     problems = [verified(kafka, stored, key_is_id=False, compared_topics=found)[1].problems for _ in range(3)]
-    assert (problems, kafka.readings) == ([(HALF_IS_LACKING,)] * 3, 1)
+    (problem,) = problems[0]
+    assert problem == message("50 documents too often", "lacks 50 documents")
+    assert (problems, kafka.readings) == ([(problem,)] * 3, 1)
