@@ -59,6 +59,7 @@ def analysed(folder: RunFolder) -> RunAnalysis:
         status="verified" if run.verification.verified else "failed",
         started_s=run.started_s,
         ended_s=run.ended_s,
+        bulk_by_shard=run.direct.bulk_by_shard if run.direct else None,
         content_hash=run.content_hash,
         phases=run.phases,
         measured_window=measured,

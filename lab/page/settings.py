@@ -139,6 +139,7 @@ MAY_BE_SET: Mapping[str, str] = {
     "load.connections": "how many",
     "load.batch_documents": "how many documents in a bulk request",
     "load.bulk_size_bytes": "how large a bulk request is",
+    "load.bulk_by_shard": "which documents share a bulk request",
     "load.clients": "how many",
     "load.bulk_size": "how many documents in a bulk request",
     "load.segments": "how many segments are left",

@@ -141,6 +141,7 @@ def direct(load: Direct, window: Sequence[Sample]) -> DirectLoad:
     """Direct load as far as it is known: connections and rate."""
     return DirectLoad(
         connections=load.connections,
+        bulk_by_shard=load.bulk_by_shard,
         rate_docs_per_s=load.rate_docs_per_s,
         source_bytes=0,
         entities=0,

@@ -259,6 +259,10 @@ class Direct(SendsNoQueries, LoadSection):
     bulk_size_bytes: PositiveInt = Field(
         5_242_880, description="Most bytes in a bulk request; a larger document is sent alone"
     )
+    bulk_by_shard: bool = Field(
+        default=False,
+        description="Whether a bulk request holds documents of one shard and goes to the node of its primary",
+    )
     rate_docs_per_s: float | None = Field(
         None, gt=0, description="Documents due per second, over all processes or connections"
     )

@@ -64,6 +64,7 @@ class Result(Record):
     """The outcome of a run, for programs: `result.json`. Its JSON Schema is `docs/result.schema.json`.
 
     Attributes:
+        bulk_by_shard: Of a direct load, whether each bulk request held documents of one shard and went to its node.
         content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
         rate_rise: Of a drain, the rate in the second half of the first 6 s after the warm-up over that in the first
             half; `None`: too few samples to tell.
@@ -76,6 +77,7 @@ class Result(Record):
     status: Literal["verified", "failed"]
     started_s: float
     ended_s: float
+    bulk_by_shard: bool | None = None
     content_hash: str | None = None
     phases: tuple[Phase, ...]
     measured_window: Window | None

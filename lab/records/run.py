@@ -176,6 +176,7 @@ class DirectLoad(Record):
     """Delivery of a direct load: ready-made bulk requests over several connections.
 
     Attributes:
+        bulk_by_shard: True if each request held documents of one shard and went to the node of its primary.
         rate_docs_per_s: The rate that was asked for; `None` for as fast as they were answered.
         source_bytes: Size of the documents (action lines not counted).
         entities: Books, or whatever the dataset counts, that these documents describe.
@@ -191,6 +192,7 @@ class DirectLoad(Record):
     """
 
     connections: Count
+    bulk_by_shard: bool = False
     rate_docs_per_s: float | None = None
     source_bytes: Count
     entities: Count

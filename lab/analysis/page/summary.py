@@ -29,8 +29,10 @@ def route_phrase(run: Run) -> str:
     if run.direct is not None:
         connections = f"{run.direct.connections} connection{'s' if run.direct.connections > 1 else ''}"
         pace = f" at {number(run.direct.rate_docs_per_s)} documents/s" if run.direct.rate_docs_per_s else ""
+        lanes = " of one shard each, to the node of its primary," if run.direct.bulk_by_shard else ""
         return (
-            f"sent{pace} as ready-made bulk requests over {connections}, without Kafka and Kafka Connect, straight to"
+            f"sent{pace} as ready-made bulk requests{lanes} over {connections}, without Kafka and Kafka Connect, "
+            "straight to"
         )
     if run.rally is not None:
         clients = f"{run.rally.clients} client{'s' if run.rally.clients > 1 else ''}"

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -29,12 +30,14 @@ class Span:
         offset: Where it begins in the file, in bytes.
         length: Its bytes.
         index: Number of the index that it goes into, from 0.
+        shard: Of that index, to which all documents belong; `None` where they were not grouped.
     """
 
     offset: int
     length: int
     documents: int
     index: int = 0
+    shard: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,11 @@ def operation(record: Record, number: int, version_type: str = "external", index
     return b"%b\n%b\n" % (action, source)
 
 
-def operations(dataset: Dataset, index: str | None = None) -> Iterator[tuple[bytes, int]]:
-    """The lines of every document, and the document's own size, in order; with the index if it is given."""
+def operations(dataset: Dataset, index: str | None = None) -> Iterator[tuple[bytes, bytes, int]]:
+    """The key and the lines of every document, and its own size, in order; with the index if it is given."""
     records = chain.from_iterable(dataset.batches(0, dataset.documents))
     for number, record in enumerate(records):
-        yield operation(record, number, index=index), len(record[1])
+        yield record[0], operation(record, number, index=index), len(record[1])
 
 
 def prepare_bodies(
@@ -87,15 +90,17 @@ def prepare_bodies(
     *,
     batch_documents: int,
     bulk_size_bytes: int,
+    shards_of: Sequence[Callable[[bytes], int]] = (),
     on_progress: Callable[[int], None] = lambda _documents: None,
 ) -> BulkBodies:
-    """Write the bulk bodies of all documents to disk; no more than one of them is ever in memory.
+    """Write the bulk bodies of all documents to disk; no more than one of them, or one for each shard, is in memory.
 
     Args:
         parts: The documents of each index.
         folder: Where the file takes its place on the disk.
         batch_documents: Most documents in a body.
         bulk_size_bytes: Most bytes in one, unless a single document has more.
+        shards_of: For each index, key → shard, if bodies are to hold documents of one shard each.
         on_progress: Told how many documents are written.
 
     Raises:
@@ -104,27 +109,29 @@ def prepare_bodies(
     check_room(parts, folder)
     file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as the load
     spans: list[list[Span]] = []
-    lines: list[bytes] = []
-    offset = size = source_bytes = written = 0
+    bodies: dict[int | None, list[bytes]] = defaultdict(list)
+    sizes: Counter[int | None] = Counter()
+    offset = source_bytes = written = 0
 
-    def close_body() -> None:
-        nonlocal offset, size, written
-        file.write(b"".join(lines))
-        spans[-1].append(Span(offset, size, len(lines), len(spans) - 1))
-        offset, size, written = offset + size, 0, written + len(lines)
-        lines.clear()
+    def close_body(shard: int | None) -> None:
+        nonlocal offset, written
+        lines, size = bodies.pop(shard), sizes.pop(shard)
+        file.writelines(lines)
+        spans[-1].append(Span(offset, size, len(lines), len(spans) - 1, shard))
+        offset, written = offset + size, written + len(lines)
         on_progress(written)
 
-    for part in parts:
+    for number, part in enumerate(parts):
         spans.append([])
-        for operation_lines, document_bytes in operations(part):
-            if lines and (len(lines) == batch_documents or size + len(operation_lines) > bulk_size_bytes):
-                close_body()
-            lines.append(operation_lines)
-            size += len(operation_lines)
+        for key, lines, document_bytes in operations(part):
+            shard = shards_of[number](key) if shards_of else None
+            if bodies[shard] and (len(bodies[shard]) == batch_documents or sizes[shard] + len(lines) > bulk_size_bytes):
+                close_body(shard)
+            bodies[shard].append(lines)
+            sizes[shard] += len(lines)
             source_bytes += document_bytes
-        if lines:
-            close_body()
+        for shard in list(bodies):
+            close_body(shard)
     file.flush()
     in_turn = chain.from_iterable(zip_longest(*spans))
     return BulkBodies(file, tuple(filter(None, in_turn)), source_bytes)

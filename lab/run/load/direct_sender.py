@@ -38,8 +38,8 @@ Body = tuple[int, int] | bytes
 """Offset and length of a body in the file, or the body itself."""
 
 
-Span = tuple[int, int, int, int]
-"""Offset, length and documents of a body, and the number of its index."""
+Span = tuple[int, int, int, int, int]
+"""Offset, length and documents of a body, the number of its index, and that of its node among those of a connection."""
 
 Bodies = SimpleQueue[tuple[Span, float]]
 """The bodies that are left, and when each is due, in seconds after the start; whichever of the connections that share
@@ -58,6 +58,7 @@ class Task:
         headers: Those that let in; they hold secrets.
         ca: PEM file of the authorities that are trusted; `None` for those of this machine.
         rate_docs_per_s: Documents due per second; `None` for as fast as answered.
+        nodes: URL of each node that bodies name; empty where each connection is to one of `urls`.
     """
 
     urls: tuple[str, ...]
@@ -67,6 +68,7 @@ class Task:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     ca: str | None = None
     rate_docs_per_s: float | None = None
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -118,16 +120,18 @@ def count_outcomes(items: Sequence[Mapping[str, Mapping[str, Any]]], counts: Out
 
 
 class Connection:
-    """One keep-alive connection and the thread that uses it."""
+    """One bulk request at a time, over a keep-alive connection to each node that it may be for."""
 
     def __init__(self, task: Task, number: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        base = urlsplit(task.urls[number % len(task.urls)])
-        self._http = http_connection(base, task.ca, ANSWER_WITHIN_S)
+        bases = [urlsplit(url) for url in task.nodes or (task.urls[number % len(task.urls)],)]
+        self._nodes = [http_connection(base, task.ca, ANSWER_WITHIN_S) for base in bases]
+        self._http = self._nodes[0]
         self._headers = task.headers
         self._paths = [
-            f"{base.path.rstrip('/')}/{quote(index, safe='')}/_bulk?filter_path={WANTED}" for index in task.indices
+            [f"{base.path.rstrip('/')}/{quote(index, safe='')}/_bulk?filter_path={WANTED}" for index in task.indices]
+            for base in bases
         ]
-        self._path = self._paths[0]
+        self._path = self._paths[0][0]
         self._file = os.fdopen(os.dup(task.file_descriptor), "rb", buffering=0)
         self._sleep = sleep
         self.counts = OutcomeCounts()
@@ -136,8 +140,16 @@ class Connection:
         self.failure: str | None = None
 
     def connect(self) -> None:
-        """Open the connection before the load starts."""
-        self._http.connect()
+        """Open the connections before the load starts.
+
+        Raises:
+            RefusedError: A node cannot be reached at its address.
+        """
+        for http in self._nodes:
+            try:
+                http.connect()
+            except OSError as error:
+                raise RefusedError(f"{http.host}:{http.port}: cannot be reached: {error}") from error
 
     def send_all(self, bodies: Bodies, began_s: float = 0.0) -> None:
         """Send bodies until none is left, each when it is due; what ends it before is kept in `failure`.
@@ -147,10 +159,10 @@ class Connection:
         """
         try:
             while True:
-                (offset, length, documents, index), due_s = bodies.get_nowait()
+                (offset, length, documents, index, node), due_s = bodies.get_nowait()
                 if (early_s := began_s + due_s - time.monotonic()) > 0:
                     self._sleep(early_s)
-                self._path = self._paths[index]
+                self._http, self._path = self._nodes[node], self._paths[node][index]
                 self._deliver((offset, length), documents)
                 self.ended_ns[index] = time.monotonic_ns()
         except Empty:
@@ -158,7 +170,8 @@ class Connection:
         except RefusedError as error:
             self.failure = str(error)
         finally:
-            self._http.close()
+            for http in self._nodes:
+                http.close()
 
     def _deliver(self, body: Body, documents: int) -> None:
         attempt, give_up_s = 0, time.monotonic() + GIVE_UP_S
@@ -252,7 +265,7 @@ def queues_of(spans: Sequence[Span], connections: int, rate_docs_per_s: float | 
     With two connections for three indices, one of them would otherwise have twice the work of the other. A body is due
     when its last document is.
     """
-    indices = 1 + max(index for *_, index in spans)
+    indices = 1 + max(span[3] for span in spans)
     queues = [Bodies() for _ in range(indices if connections % indices == 0 else 1)]
     documents = 0
     for span in spans:
@@ -303,7 +316,7 @@ def send(
 def work(commands: BinaryIO, answers: Answers) -> None:
     """Open the connections of the task, wait for the bodies, send them."""
     given = json.loads(commands.readline())
-    task = Task(**{**given, "urls": tuple(given["urls"]), "indices": tuple(given["indices"])})
+    task = Task(**{**given, **{name: tuple(given[name]) for name in ("urls", "indices", "nodes")}})
     connections = [Connection(task, number) for number in range(task.connections)]
     for connection in connections:
         connection.connect()

@@ -13,6 +13,7 @@ from lab.errors import StackError
 from lab.profiles import Profile
 from lab.profiles.models import Direct, Drain
 from lab.run.load.bodies import BulkBodies
+from lab.run.load.shards import ShardTable
 from lab.run.verify.topic import TopicComparison
 from producers.dataset import Dataset
 from producers.delivery import Delivered
@@ -107,8 +108,9 @@ def topics_key(profile: Profile, dataset: Dataset, endpoints: Endpoints) -> str 
     return json.dumps([*decisive, dataset.content_hash, profile.indices, endpoints.kafka_bootstrap], sort_keys=True)
 
 
-def bodies_key(profile: Profile, load: Direct, parts: Sequence[Dataset]) -> str:
-    """What two runs must share to send the same bulk bodies."""
+def bodies_key(profile: Profile, load: Direct, parts: Sequence[Dataset], tables: Sequence[ShardTable] = ()) -> str:
+    """What two runs must share to send the same bulk bodies; tables where these are grouped by shard."""
     sizes = [part.documents for part in parts]
     decisive = [profile.dataset.model_dump(mode="json"), parts[0].content_hash, sizes]
-    return json.dumps([*decisive, load.batch_documents, load.bulk_size_bytes], sort_keys=True)
+    shards = [(table.routing_shards, len(table.urls)) for table in tables]
+    return json.dumps([*decisive, load.batch_documents, load.bulk_size_bytes, shards], sort_keys=True)

@@ -83,6 +83,18 @@ def test_report_and_terminal_speak_of_no_kafka(tmp_path: Path) -> None:
     assert ("Produced" in text, "Delivered" in text, "Dead-lettered" in text) == (True, False, False)
 
 
+def test_report_and_result_say_that_requests_were_of_one_shard(tmp_path: Path) -> None:
+    """A mixed load, and a drain, are told apart from it."""
+    drained, mixed = analysed(tmp_path)
+    made, sampled = directly(TRUTH)
+    load = made.direct.model_copy(update={"bulk_by_shard": True}) if made.direct else None
+    analysis = analyse(written(tmp_path / "by shard", made.model_copy(update={"direct": load}), sampled))
+
+    assert (drained.bulk_by_shard, mixed.bulk_by_shard, analysis.result.bulk_by_shard) == (None, False, True)
+    page = write_report(analysis).read_text("utf-8")
+    assert "requests of one shard each, to the node of its primary, over 2 connections, without Kafka" in page
+
+
 def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
     """Its own count grows by 5,003 a second, so that is its rate; Elasticsearch, which gets nothing, has none."""
     made = run(TRUTH)

@@ -48,7 +48,7 @@ def write_corpus(
     documents = source_bytes = corpus_bytes = 0
     try:
         with (folder / CORPUS).open("wb") as file:
-            for lines, document_bytes in operations(dataset, index):
+            for _, lines, document_bytes in operations(dataset, index):
                 corpus_bytes += file.write(lines)
                 source_bytes += document_bytes
                 documents += 1

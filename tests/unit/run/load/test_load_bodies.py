@@ -64,6 +64,36 @@ def test_a_body_is_closed_before_it_would_have_too_many_bytes(tmp_path: Path) ->
     assert [span.length <= 251 for span in made.spans] == [True, False, True]
 
 
+def test_bodies_of_one_shard_hold_what_others_would(tmp_path: Path) -> None:
+    """Every document once, under the version that its number gives; each shard has its last body, however small."""
+    dataset = make_dataset("aladin", documents=BOOKS)
+
+    made = prepare_bodies(
+        [dataset], tmp_path, batch_documents=101, bulk_size_bytes=70_000, shards_of=[lambda key: key[-1] % 3]
+    )
+
+    bodies = [[orjson.loads(line)["index"] for line in body.splitlines()[::2]] for body in contents(made)]
+    assert [{ord(action["_id"][-1]) % 3 for action in body} for body in bodies] == [{span.shard} for span in made.spans]
+    stored = {action["version"]: action["_id"] for body in bodies for action in body}
+    assert stored == {number: dataset.key(number).decode() for number in range(BOOKS)}
+    assert sum(span.documents for span in made.spans) == BOOKS
+    assert max(span.documents for span in made.spans) <= 101
+    assert max(span.length for span in made.spans) <= 70_000
+
+
+def test_each_index_has_shards_of_its_own(tmp_path: Path) -> None:
+    """Shard 0 of one index is not that of another."""
+    made = prepare_bodies(
+        [Lines(31, 31), Lines(31)],
+        tmp_path,
+        batch_documents=7,
+        bulk_size_bytes=997,
+        shards_of=[lambda _: 0, lambda _: 1],
+    )
+
+    assert [(span.index, span.shard, span.documents) for span in made.spans] == [(0, 0, 2), (1, 1, 1)]
+
+
 def test_keys_are_quoted_and_line_feeds_within_documents_are_not_sent() -> None:
     """Either would end the line in its middle."""
     assert operation((b'say "no"', b'{"a":\n7}'), 13) == (

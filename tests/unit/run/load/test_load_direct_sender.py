@@ -42,12 +42,12 @@ def file() -> Iterator[IO[bytes]]:
         yield made
 
 
-def spans(*documents: int) -> list[tuple[int, int, int, int]]:
-    """Bodies of so many documents each."""
+def spans(*documents: int) -> list[tuple[int, int, int, int, int]]:
+    """Bodies of so many documents each, for the first index and the first node."""
     made, first = [], 0
     for count in documents:
         offset = sum(map(len, OPERATIONS[:first]))
-        made.append((offset, sum(map(len, OPERATIONS[first : first + count])), count, 0))
+        made.append((offset, sum(map(len, OPERATIONS[first : first + count])), count, 0, 0))
         first += count
     return made
 
@@ -84,7 +84,7 @@ def test_connections_share_the_bodies_and_send_each_once(file: IO[bytes]) -> Non
 
 def test_each_index_has_connections_of_its_own_where_that_is_even() -> None:
     """Seven bodies of three indices: a queue each for three or six connections, and one for all otherwise."""
-    bodies = [(0, 1, 10, number % 3) for number in range(7)]
+    bodies = [(0, 1, 10, number % 3, 0) for number in range(7)]
 
     def indices(connections: int) -> list[list[int]]:
         queues = queues_of(bodies, connections)
@@ -96,7 +96,7 @@ def test_each_index_has_connections_of_its_own_where_that_is_even() -> None:
 
 def test_at_a_rate_a_body_is_due_when_its_last_document_is() -> None:
     """Over all connections together."""
-    (queue,) = queues_of([(0, 1, 30, 0), (1, 1, 50, 0)], 1, 20.0)
+    (queue,) = queues_of([(0, 1, 30, 0, 0), (1, 1, 50, 0, 0)], 1, 20.0)
     assert [queue.get()[1] for _ in range(2)] == [1.5, 4.0]
 
 
@@ -113,9 +113,29 @@ def test_bodies_of_another_index_go_there(file: IO[bytes]) -> None:
     first, second = spans(3, 4)
     with rest(FINE) as server:
         task = Task((server.url,), ("books", "films"), 1, file.fileno())
-        done = send([Connection(task, 0)], [first, (*second[:3], 1)])
+        done = send([Connection(task, 0)], [first, (*second[:3], 1, 0)])
     assert [path.split("?")[0] for _, path, _ in server.requests] == ["/books/_bulk", "/films/_bulk"]
     assert done["started_s"] <= done["index_ended_s"][0] <= done["index_ended_s"][1] <= done["ended_s"]
+
+
+def test_bodies_of_another_node_go_there_over_the_same_connection(file: IO[bytes]) -> None:
+    """Both nodes are reached before the first body is sent, and none is sent to a URL of the cluster."""
+    first, second = spans(3, 4)
+    with rest(FINE) as one, rest(FINE) as other:
+        task = Task(("http://127.0.0.1:1",), ("books",), 1, file.fileno(), nodes=(one.url, other.url))
+        made = Connection(task, 0)
+        made.connect()
+        done = send([made], [first, (*second[:4], 1)])
+    assert [content for _, _, content in one.requests] == [b"".join(OPERATIONS[:3])]
+    assert [content for _, _, content in other.requests] == [b"".join(OPERATIONS[3:])]
+    assert (done["accepted"], done["bulk_requests"]) == (7, 2)
+
+
+def test_a_node_that_cannot_be_reached_ends_the_load_before_it_starts(file: IO[bytes]) -> None:
+    """By its address, which the cluster may have told."""
+    task = Task(("http://127.0.0.1:7",), ("books",), 1, file.fileno(), nodes=("http://127.0.0.1:1",))
+    with pytest.raises(RefusedError, match=r"^127\.0\.0\.1:1: cannot be reached: "):
+        Connection(task, 0).connect()
 
 
 def test_a_busy_server_is_sent_the_same_body_again(file: IO[bytes]) -> None:

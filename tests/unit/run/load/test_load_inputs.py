@@ -13,6 +13,7 @@ from lab.profiles.loader import load_profile
 from lab.run.folder import RunFolder
 from lab.run.load.bodies import BulkBodies, Span
 from lab.run.load.inputs import Inputs, bodies_key, topics_key
+from lab.run.load.shards import ShardTable
 from lab.run.phases import RunContext
 from lab.run.verify.topic import TopicComparison
 from producers.delivery import Delivered
@@ -116,6 +117,16 @@ def test_bodies_are_the_same_for_the_same_documents_and_bulk_sizes() -> None:
     assert of("index.number_of_shards=4", "load.connections=2") == of()
     others = [of("load.batch_documents=7"), of("load.bulk_size_bytes=70000"), of("dataset.seed=7"), of(indices=2)]
     assert len({of(), *others}) == 5
+
+
+def test_bodies_of_one_shard_are_others_for_another_number_of_shards() -> None:
+    """Which nodes hold the shards does not matter."""
+    profile = load_profile("sink/direct", overrides=("load.bulk_by_shard=true",))
+    assert isinstance(profile.load, Direct)
+    tables = ([], *([ShardTable(1024, nodes)] for nodes in (("a", "a"), ("a", "b"), ("a", "a", "b", "b"))))
+    mixed, two, elsewhere, four = (bodies_key(profile, profile.load, [DOCUMENTS], table) for table in tables)
+    assert two == elsewhere
+    assert len({mixed, two, four}) == 3
 
 
 @pytest.fixture
