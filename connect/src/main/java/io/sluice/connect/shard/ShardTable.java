@@ -18,11 +18,20 @@ record ShardTable(ShardRouting routing, List<String> primaries) {
     static final String WANTED = "metadata.indices.*.routing_num_shards,"
             + "metadata.indices.*.settings.index.number_of_shards,"
             + "metadata.indices.*.settings.index.routing_partition_size,"
+            + "metadata.indices.*.settings.index.version.created,"
             + "metadata.indices.*.settings.index.routing_path,"
             + "metadata.indices.*.settings.index.mode,"
             + "metadata.indices.*.settings.index.logsdb.route_on_sort_fields,"
             + "routing_table.indices.*.shards.*.primary,"
             + "routing_table.indices.*.shards.*.node";
+
+    /** An index of this version or a later one takes the remainder by its shards, whatever its routing shards are. */
+    // IndexVersions.java of Elasticsearch 9.4: MOD_ROUTING_FUNCTION; used by IndexRouting.java.
+    private static final int FIRST_BY_SHARDS = 9_064_000;
+
+    /** The versions of OpenSearch have this bit. */
+    // Version.java of OpenSearch: MASK.
+    private static final int FIRST_OF_OPENSEARCH = 1 << 27;
 
     static final ShardTable UNKNOWN = new ShardTable(ShardRouting.UNKNOWN, List.of());
 
@@ -58,9 +67,12 @@ record ShardTable(ShardRouting routing, List<String> primaries) {
         boolean isByContents = metadata.keySet().stream().anyMatch(key -> key.startsWith("settings/index/routing_path"))
                 || "time_series".equals(metadata.get("settings/index/mode"))
                 || "true".equals(metadata.get("settings/index/logsdb/route_on_sort_fields"));
+        int shards = number(metadata, "settings/index/number_of_shards", 0);
+        int created = number(metadata, "settings/index/version/created", 0);
+        boolean isByShards = created >= FIRST_BY_SHARDS && created < FIRST_OF_OPENSEARCH;
         ShardRouting routing = new ShardRouting(
-                number(metadata, "settings/index/number_of_shards", 0),
-                number(metadata, "routing_num_shards", 0),
+                shards,
+                isByShards ? shards : number(metadata, "routing_num_shards", 0),
                 number(metadata, "settings/index/routing_partition_size", 1));
         return isByContents || !routing.isPossible() ? ShardRouting.UNKNOWN : routing;
     }

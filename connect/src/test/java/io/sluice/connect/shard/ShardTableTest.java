@@ -45,6 +45,17 @@ class ShardTableTest {
         assertEquals(ShardTable.UNKNOWN, table());
     }
 
+    /** An index that Elasticsearch 9.4 or later made has no use for its routing shards; one of OpenSearch has. */
+    @Test
+    void newerIndicesAreRoutedByTheirShards() {
+        scalars.put("/metadata/indices/books/settings/index/version/created", "9064000");
+        assertEquals(new ShardRouting(2, 2, 1), table().routing());
+        for (String older : new String[] {"9063000", "137247827"}) {
+            scalars.put("/metadata/indices/books/settings/index/version/created", older);
+            assertEquals(new ShardRouting(2, 4, 1), table().routing());
+        }
+    }
+
     /** Numbers that cannot be those of an index say nothing. */
     @Test
     void impossibleNumbersSayNothing() {
