@@ -17,6 +17,11 @@ final class OneLine {
 
     private static final long STARS = '*' * ONES;
 
+    /** The bits that C0, C1, E0 and E1 lack; other leads of two and three bytes have one of them. */
+    private static final long OVERLONG_BITS = 0x1EL * ONES;
+
+    private static final long LEADS_OF_SURROGATES = 0xEDL * ONES;
+
     private OneLine() {}
 
     /**
@@ -52,7 +57,15 @@ final class OneLine {
             }
             i += 2 * Long.BYTES;
         }
-        return i;
+        return endsPlain(text) ? text.length - 1 : i;
+    }
+
+    /** Whether the two words before the closing brace are plain: they may overlap those that were looked at. */
+    private static boolean endsPlain(byte[] text) {
+        int i = text.length - 2 * Long.BYTES - 1;
+        return i >= 0
+                && specialBytes((long) WORD.get(text, i), (long) WORD.get(text, i + 1)) == 0
+                && specialBytes((long) WORD.get(text, i + Long.BYTES), (long) WORD.get(text, i + Long.BYTES + 1)) == 0;
     }
 
     /** The index after a byte, after all that are not ASCII, or after a run of slashes; negative when it may do harm. */
@@ -60,7 +73,55 @@ final class OneLine {
         if (text[i] == '/') {
             return afterSlashes(text, i);
         }
-        return text[i] >= ' ' ? i + 1 : Utf8.multiByteRun(text, i);
+        if (text[i] >= 0) {
+            return text[i] >= ' ' ? i + 1 : ~i;
+        }
+        int letters = afterLetters(text, i);
+        return letters > i ? letters : Utf8.multiByteRun(text, i);
+    }
+
+    /**
+     * The index of the character at which a word begins, or ends, that is ASCII or that must be looked at byte by byte.
+     * Text with spaces between short runs of letters takes fewer branches by words than by runs.
+     */
+    private static int afterLetters(byte[] text, int from) {
+        long expected = 0;
+        int i = from;
+        for (; i < text.length - Long.BYTES; i += Long.BYTES) {
+            long word = (long) WORD.get(text, i);
+            long next = (long) WORD.get(text, i + 1);
+            if ((word & HIGH_BITS) == 0 || (unsure(word, next, expected) & HIGH_BITS) != 0) {
+                break;
+            }
+            expected = expectedAfter(word);
+        }
+        return expected == 0 ? i : startOfCharacter(text, i - 1);
+    }
+
+    /** The index of the lead of a character whose first or second byte is at {@code i}. */
+    private static int startOfCharacter(byte[] text, int i) {
+        return (text[i] & 0x40) == 0 ? i - 1 : i;
+    }
+
+    /**
+     * The high bit of each byte that continues no character of two or three bytes, or should; that leads one in C0, C1, E0
+     * or E1, in ED before a surrogate, or from F0 on; and of special ASCII.
+     *
+     * @param expected the high bit of each byte that must continue a character of the word before
+     */
+    private static long unsure(long word, long next, long expected) {
+        long leads = word & word << 1;
+        long leadsOfThree = leads & word << 2;
+        long misplaced = word ^ leads ^ (expected | leads << 8 | leadsOfThree << 16);
+        long overlong = (word & OVERLONG_BITS) - ONES & leads;
+        long surrogates = (word ^ LEADS_OF_SURROGATES) - ONES & word & next << 2;
+        return misplaced | overlong | surrogates | leadsOfThree & word << 3 | specialBytes(word, next) & ~word;
+    }
+
+    /** The high bit of each byte of the next word that must continue a character of two or three bytes. */
+    private static long expectedAfter(long word) {
+        long leads = word & word << 1;
+        return (leads >>> 56 | (leads & word << 2) >>> 48) & HIGH_BITS;
     }
 
     /** The run ends before the closing brace at the latest. */

@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -24,6 +25,63 @@ class OneLineTest {
     /** Takes comments, as Elasticsearch's does. */
     private static final JsonFactory ELASTICSEARCHS =
             JsonFactory.builder().enable(JsonReadFeature.ALLOW_JAVA_COMMENTS).build();
+
+    private static final int COUNT = Integer.getInteger("line.count", 100_003);
+
+    /** Bytes as ISO 8859-1. */
+    private static final List<String> HARMLESS = Stream.of(
+                    "a",
+                    "x: 1",
+                    "\"12345678\"",
+                    "*",
+                    "/",
+                    ":",
+                    ".",
+                    "+",
+                    " / ",
+                    "https://",
+                    "file:///",
+                    "한",
+                    "가힣",
+                    "é",
+                    "€",
+                    "\u0800",
+                    "\uD7FF",
+                    "\uE000",
+                    "\uFFFF",
+                    "\uD83D\uDE00",
+                    "\uD800\uDC00",
+                    "\uDBFF\uDFFF",
+                    "\u007F")
+            .map(text -> new String(text.getBytes(UTF_8), ISO_8859_1))
+            .toList();
+
+    /** Comments, controls, and what is just no UTF-8: too short, too long, overlong, surrogates, beyond U+10FFFF. */
+    private static final List<String> HOSTILE = List.of(
+            "//",
+            "/*",
+            "*/",
+            "://*",
+            "/+/",
+            "\n",
+            "\r",
+            "\0",
+            "\u001F",
+            "\u0080",
+            "\u00BF",
+            "\u00C0\u0080",
+            "\u00C1\u00BF",
+            "\u00C2",
+            "\u00E0",
+            "\u00E0\u009F\u00BF",
+            "\u00EA\u00B0",
+            "\u00ED\u00A0\u0080",
+            "\u00EF\u00BF",
+            "\u00F0\u008F\u00BF\u00BF",
+            "\u00F0\u009F\u0098",
+            "\u00F4\u0090\u0080\u0080",
+            "\u00F5\u0080\u0080\u0080",
+            "\u00FF");
 
     /** Text between braces passes, whether it is JSON or not: that is for Elasticsearch to say. */
     @ParameterizedTest
@@ -138,6 +196,38 @@ class OneLineTest {
             valid += expected ? 1 : 0;
         }
         assertTrue(valid > 10_000 && valid < 30_000, valid + " of them were valid");
+    }
+
+    /**
+     * Random pieces, with hostile ones among them, wherever in a block: the answers are those of the code before this one.
+     * By hand: {@code mvn test -Dtest=OneLineTest -Dline.count=10000000}.
+     */
+    @Test
+    void answersAreThoseOfTheFormerCode() {
+        Random random = new Random(20261127);
+        int passed = 0;
+        for (int round = 0; round < COUNT; round++) {
+            byte[] text = text(random);
+            boolean expected = FormerOneLine.isBraced(text);
+            assertEquals(expected, OneLine.isBraced(text), () -> new String(text, ISO_8859_1));
+            passed += expected ? 1 : 0;
+        }
+        assertTrue(passed > COUNT / 4 && passed < 3 * COUNT / 4, passed + " of them passed");
+    }
+
+    private static byte[] text(Random random) {
+        int pieces = random.nextInt(20);
+        int hostility = random.nextInt(4) * random.nextInt(10);
+        StringBuilder text = new StringBuilder("{");
+        for (int i = 0; i < pieces; i++) {
+            List<String> from = random.nextInt(100) < hostility ? HOSTILE : HARMLESS;
+            text.append(from.get(random.nextInt(from.size())));
+        }
+        byte[] bytes = text.append(random.nextInt(50) > 0 ? "}" : "").toString().getBytes(ISO_8859_1);
+        if (random.nextInt(4) == 0) {
+            bytes[random.nextInt(bytes.length)] = (byte) random.nextInt(256);
+        }
+        return bytes;
     }
 
     private static boolean isUtf8(byte[] text) {
