@@ -77,9 +77,7 @@ public final class DocumentIds {
     /** Half a character would become a question mark, and so two keys one id. */
     private static byte[] utf8(String text, String where) throws MalformedRecordException {
         byte[] bytes = text.getBytes(UTF_8);
-        boolean isWhole =
-                text.chars().noneMatch(c -> Character.isSurrogate((char) c)) || new String(bytes, UTF_8).equals(text);
-        if (!isWhole) {
+        if (!new String(bytes, UTF_8).equals(text)) {
             throw new MalformedRecordException(where + ": got half a surrogate pair, expected text");
         }
         return bytes;
