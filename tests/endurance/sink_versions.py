@@ -174,7 +174,7 @@ def main() -> None:
         "connector.class": "io.sluice.connect.ElasticsearchSinkConnector",
         "topics": topic,
         "connection.url": elasticsearch,
-        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "key.converter": BYTES,
         "consumer.override.max.poll.records": "2000",
         **CONVERTERS[given.format],
     }
