@@ -173,6 +173,7 @@ def test_a_damaged_record_of_a_page_is_none(tmp_path: Path, pid: int) -> None:
 def test_a_page_that_up_had_no_time_to_write_down_is_stopped(tmp_path: Path) -> None:
     """By its marker, which the commands that it starts do not inherit."""
     page = KeptPage.start(tmp_path, tmp_path)
+    now(page.address)  # A program that the system is still laying out has no environment yet.
     (tmp_path / "page.json").unlink()
     assert KeptPage.find(tmp_path) is None
     assert KeptPage.stop(tmp_path)
