@@ -46,6 +46,9 @@ public final class ElasticsearchSinkTask extends SinkTask {
     /** The part of it in which records are still completed; the rest is for requests on the wire. */
     private static final long LONGEST_COMMIT_WAIT_MS = 2_000;
 
+    /** Partitions that are closed so long after the last commit were lost, without one. */
+    private static final long LOST_AFTER_MS = LONGEST_RELEASE_MS + 1_000;
+
     private static final long SAMPLE_INTERVAL_NANOS = 1_000_000_000L;
 
     private final Environment environment;
@@ -94,6 +97,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
         DeadLetters deadLetters = DeadLetters.of(context, settings);
         requireDeadLettersIfAsked(deadLetters);
         timers = environment.timers("sluice-" + name, this::failed);
+        commitBegunNanos = timers.nanoTime() - TimeUnit.MILLISECONDS.toNanos(LOST_AFTER_MS + 1);
         reporter = environment.timers("sluice-" + name + "-dead-letters", this::failed);
         backlog = new Backlog(
                 config.buffers().maxBufferedRecords(),
@@ -215,7 +219,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
             writer.setSeveralTargets(config.targets().areSeveral(offsets.topics()));
             writer.revoke();
             long sinceCommitMs = TimeUnit.NANOSECONDS.toMillis(timers.nanoTime() - commitBegunNanos);
-            boolean isLost = sinceCommitMs > LONGEST_RELEASE_MS + 1_000;
+            boolean isLost = sinceCommitMs > LOST_AFTER_MS;
             await(writer::hasRevokedOnTheWire, isLost ? LONGEST_RELEASE_MS : LONGEST_RELEASE_MS - sinceCommitMs);
         }
     }

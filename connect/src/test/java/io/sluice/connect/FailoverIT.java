@@ -141,10 +141,7 @@ class FailoverIT {
                     "retry.backoff.max.ms",
                     "60000",
                     "max.in.flight.requests",
-                    "1",
-                    // The question for shards would find the dead node, too.
-                    "bulk.by.shard",
-                    "never");
+                    "1");
             try (TaskHarness harness = new TaskHarness(cluster.urls(), settings)) {
                 harness.put(records(harness, 499));
                 harness.putUntilCompleted();

@@ -5,6 +5,7 @@ import io.sluice.connect.bulk.BulkClient;
 import io.sluice.connect.bulk.Wire;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import io.sluice.connect.time.ManualTimers;
 import io.sluice.connect.time.Timers;
 import java.io.IOException;
@@ -46,7 +47,7 @@ final class History {
     private final HistoryModel model;
     private final List<Member> members = new ArrayList<>();
     private final List<String> log = new ArrayList<>();
-    private ShardRouting shards = ShardRouting.UNKNOWN;
+    private ShardTable shards = ShardTable.UNKNOWN;
     private boolean isHealthy;
     private long busyUntilMs;
     private String offence;
@@ -210,12 +211,17 @@ final class History {
     }
 
     /** The cluster is asked for its shards now and then, and what it says may be wrong. */
-    private ShardRouting shards() {
+    private ShardTable shards() {
         if (dice.chance(0.02)) {
             int count = dice.nextInt(6);
+            List<String> nodes = new ArrayList<>();
+            for (int shard = 0; shard < count; shard++) {
+                nodes.add(dice.oneOf("", "a", "b", "c"));
+            }
             shards = count == 0
-                    ? ShardRouting.UNKNOWN
-                    : new ShardRouting(count, count * (1 + dice.nextInt(4)), dice.oneOf(1, 1, 2));
+                    ? ShardTable.UNKNOWN
+                    : new ShardTable(
+                            new ShardRouting(count, count * (1 + dice.nextInt(4)), dice.oneOf(1, 1, 2)), nodes);
         }
         return shards;
     }

@@ -78,6 +78,16 @@ final class LocalServer implements AutoCloseable {
         exchange.getResponseBody().write(bytes);
     }
 
+    /** Answers, and tells it, a question for shards or for who is there, of which a test's server knows nothing. */
+    static boolean isAskedForShards(HttpExchange exchange) throws IOException {
+        boolean isAsked = exchange.getRequestURI().getPath().matches(".*/(_cluster/state|_nodes/_local)/.*");
+        if (isAsked) {
+            answer(exchange, 404, "{}");
+            exchange.close();
+        }
+        return isAsked;
+    }
+
     @Override
     public void close() {
         stop();

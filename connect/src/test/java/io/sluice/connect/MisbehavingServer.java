@@ -52,10 +52,7 @@ abstract class MisbehavingServer {
     }
 
     void handle(HttpExchange exchange) throws IOException {
-        if (exchange.getRequestURI().getPath().matches(".*/(_cluster/state|_nodes/_local)/.*")) {
-            // Nobody here knows of shards, and these questions are not what the tests count.
-            LocalServer.answer(exchange, 404, "{}");
-            exchange.close();
+        if (LocalServer.isAskedForShards(exchange)) {
             return;
         }
         int request = requests.getAndIncrement();

@@ -1,7 +1,6 @@
 package io.sluice.connect.bulk;
 
 import io.sluice.connect.encode.Operation;
-import io.sluice.connect.shard.ShardRouting;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -27,8 +26,8 @@ final class Bulk {
     private long bodyBytes;
     private long oldestReadAtNanos;
     private String host = "";
-    /** The only shard that its operations go to, if that is known. */
-    private int shard = ShardRouting.NO_SHARD;
+    /** The id of the node that holds the primaries of all its shards, empty where there is none, or it is not known. */
+    private String node = "";
 
     private boolean oneOfSeveral;
 
@@ -95,13 +94,13 @@ final class Bulk {
         probe = true;
     }
 
-    /** The only shard that its operations go to, or {@link ShardRouting#NO_SHARD}. */
-    int shard() {
-        return shard;
+    /** The id of the node that holds the primaries of all its shards, empty where there is none, or it is not known. */
+    String node() {
+        return node;
     }
 
-    void setShard(int only) {
-        shard = only;
+    void setNode(String ofAll) {
+        node = ofAll;
     }
 
     /** Whether more waited for its index than it could hold. */
@@ -236,7 +235,7 @@ final class Bulk {
         Bulk second = new Bulk(index, new ArrayList<>(operations.subList(half, operations.size())));
         attempts = attempts.andHalved();
         second.attempts = attempts;
-        second.shard = shard;
+        second.node = node;
         second.refusedAtNanos = refusedAtNanos;
         keep(new ArrayList<>(operations.subList(0, half)));
         return second;

@@ -1,13 +1,13 @@
 package io.sluice.connect.bulk;
 
-import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 
 /** Sends bulk requests; the answer comes on a thread of the client's own. */
 public interface BulkClient extends AutoCloseable {
     void send(Bulk bulk, Listener listener);
 
-    /** How the documents of an index are placed, as far as it is known and of use now. */
-    ShardRouting shardsOf(String index);
+    /** The shards of an index, as far as they are known and of use now. */
+    ShardTable shardsOf(String index);
 
     /** Whether it can send at all; once it cannot, it never will again. */
     boolean isRunning();

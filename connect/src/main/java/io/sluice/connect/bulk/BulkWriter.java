@@ -3,7 +3,6 @@ package io.sluice.connect.bulk;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.metrics.SinkMetrics;
-import io.sluice.connect.shard.ShardRouting;
 import io.sluice.connect.time.Timers;
 import java.util.List;
 import java.util.Set;
@@ -134,8 +133,8 @@ public final class BulkWriter implements BulkClient.Listener {
     private void sendNow(Bulk bulk) {
         if (queue.mayBeSent(bulk)) {
             metrics.bulkSent(bulk.attempts() > 1);
-            if (bulk.shard() != ShardRouting.NO_SHARD) {
-                metrics.bulkOfOneShardSent();
+            if (!bulk.node().isEmpty()) {
+                metrics.bulkByShardSent();
             }
             client.send(bulk, this);
         }

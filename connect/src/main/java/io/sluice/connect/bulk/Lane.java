@@ -2,7 +2,7 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.config.RequestSettings;
 import io.sluice.connect.encode.Operation;
-import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -31,8 +31,8 @@ final class Lane {
     }
 
     /** Takes an operation, and what is known now of the index's shards. */
-    void add(Operation operation, ShardRouting routing) {
-        waiting.route(routing);
+    void add(Operation operation, ShardTable shards) {
+        waiting.know(shards);
         waiting.add(operation);
     }
 
@@ -87,9 +87,11 @@ final class Lane {
     }
 
     boolean isFull() {
-        return waiting.size() >= settings.batchSize()
-                || waiting.bytes() >= settings.bulkSizeBytes()
-                || isFlushed && !waiting.isEmpty() && oldestReadAtNanos() - flushedUntilNanos <= 0;
+        return waiting.size() >= settings.batchSize() || waiting.bytes() >= settings.bulkSizeBytes() || isAnyFlushed();
+    }
+
+    private boolean isAnyFlushed() {
+        return isFlushed && !waiting.isEmpty() && oldestReadAtNanos() - flushedUntilNanos <= 0;
     }
 
     /** Whether nothing waits and nothing has to come back: the lane may go. */
@@ -134,6 +136,7 @@ final class Lane {
             bulk.setProbe();
         }
         waiting.moveInto(bulk, settings.batchSize(), settings.bulkSizeBytes());
+        isFlushed = isAnyFlushed();
         sinceNanos = nowNanos;
         bulk.setPartial(isPartial);
         partialsInFlight += isPartial ? 1 : 0;

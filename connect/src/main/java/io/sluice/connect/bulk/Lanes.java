@@ -2,7 +2,7 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.config.RequestSettings;
 import io.sluice.connect.encode.Operation;
-import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import io.sluice.connect.time.Timers;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -26,7 +26,7 @@ final class Lanes {
     private final Map<String, Lane> lanes = new HashMap<>();
     private final ArrayDeque<Bulk> halves = new ArrayDeque<>();
     private final RequestSettings settings;
-    private final Function<String, ShardRouting> routings;
+    private final Function<String, ShardTable> shards;
     private final Timers timers;
     private final Runnable whenDue;
     /** When {@code whenDue} is called at the latest. */
@@ -38,12 +38,12 @@ final class Lanes {
     private boolean flushing;
 
     /**
-     * @param routings what is known now of an index's shards
+     * @param shards what is known now of an index's shards
      * @param whenDue called when a request that is not full may have waited long enough
      */
-    Lanes(RequestSettings settings, Function<String, ShardRouting> routings, Timers timers, Runnable whenDue) {
+    Lanes(RequestSettings settings, Function<String, ShardTable> shards, Timers timers, Runnable whenDue) {
         this.settings = settings;
-        this.routings = routings;
+        this.shards = shards;
         this.timers = timers;
         this.whenDue = whenDue;
     }
@@ -53,7 +53,7 @@ final class Lanes {
         if (lane.isEmpty()) {
             lane.lingersSince(timers.nanoTime());
         }
-        lane.add(operation, routings.apply(operation.index()));
+        lane.add(operation, shards.apply(operation.index()));
         if (flushing) {
             lane.flush(timers.nanoTime());
         }

@@ -3,7 +3,7 @@ package io.sluice.connect.bulk;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.config.WriteMethod;
 import io.sluice.connect.encode.Operation;
-import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import io.sluice.connect.time.Timers;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -58,11 +58,11 @@ final class RequestQueue {
         void make(Consequences consequences);
     }
 
-    /** @param routings what is known now of an index's shards */
-    RequestQueue(SinkConfig config, Function<String, ShardRouting> routings, Timers timers, Listener listener) {
+    /** @param shards what is known now of an index's shards */
+    RequestQueue(SinkConfig config, Function<String, ShardTable> shards, Timers timers, Listener listener) {
         this.maxInFlight = config.requests().maxInFlightRequests();
         this.held = config.writing().writeMethod() == WriteMethod.UPSERT ? new HeldUpserts() : new HeldDeletes();
-        this.lanes = new Lanes(config.requests(), routings, timers, this::lingered);
+        this.lanes = new Lanes(config.requests(), shards, timers, this::lingered);
         this.timers = timers;
         this.listener = listener;
     }

@@ -8,7 +8,7 @@ import io.sluice.connect.cluster.ClusterClient;
 import io.sluice.connect.cluster.ClusterRequest;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.Operation;
-import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import io.sluice.connect.shard.ShardTables;
 import java.io.IOException;
 import java.net.URLEncoder;
@@ -80,20 +80,17 @@ public final class RestBulkClient implements BulkClient {
         client.send(request, node(bulk), new Answers(bulk, operations, listener));
     }
 
-    /** The id of the node that the request is to go to, empty for any. */
+    /** The id of the node that the request is to go to, empty for any: another one may serve what this one did not. */
     private String node(Bulk bulk) {
-        if (shards == null) {
-            return "";
-        }
-        if (bulk.isOneOfSeveral()) {
+        if (shards != null && bulk.isOneOfSeveral()) {
             shards.refresh(bulk.index());
         }
-        return shards.nodeOf(bulk.index(), bulk.shard());
+        return bulk.attempts() > 1 ? "" : bulk.node();
     }
 
     @Override
-    public ShardRouting shardsOf(String index) {
-        return shards == null ? ShardRouting.UNKNOWN : shards.routingOf(index);
+    public ShardTable shardsOf(String index) {
+        return shards == null ? ShardTable.UNKNOWN : shards.of(index);
     }
 
     @Override

@@ -2,44 +2,58 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 
-/** The operations that wait for one index: in the order of their arrival, by the shard that they go to. */
+/** The operations that wait for one index: by the shard that they go to, in the order of their arrival. */
 final class Waiting {
-    private ShardRouting routing = ShardRouting.UNKNOWN;
+    private static final int NONE = -1;
+
+    private ShardTable shards = ShardTable.UNKNOWN;
 
     /** One for each shard, and the last for operations that no shard is known of. */
-    private List<ArrayDeque<Operation>> queues = queues(routing);
+    private List<ArrayDeque<Operation>> queues = queues(shards);
 
     private int size;
     private long bytes;
 
-    private static List<ArrayDeque<Operation>> queues(ShardRouting routing) {
-        List<ArrayDeque<Operation>> queues = new ArrayList<>(routing.shards() + 1);
-        for (int shard = 0; shard <= routing.shards(); shard++) {
+    private static List<ArrayDeque<Operation>> queues(ShardTable shards) {
+        int count = shards.routing().shards();
+        List<ArrayDeque<Operation>> queues = new ArrayList<>(count + 1);
+        for (int shard = 0; shard <= count; shard++) {
             queues.add(new ArrayDeque<>());
         }
         return queues;
     }
 
-    /** Places what waits anew where the index has other shards than before; operations of one document stay in order. */
-    void route(ShardRouting current) {
-        if (routing.equals(current)) {
+    /** Takes what is known now of the shards; where documents have others than before, what waits is placed anew. */
+    void know(ShardTable current) {
+        if (shards == current) {
             return;
         }
-        List<ArrayDeque<Operation>> before = queues;
-        routing = current;
-        queues = queues(current);
-        before.forEach(queue ->
-                queue.forEach(operation -> queues.get(queueOf(operation)).add(operation)));
+        boolean isPlacedAnew = !shards.routing().equals(current.routing());
+        shards = current;
+        if (isPlacedAnew) {
+            List<Operation> all = all();
+            all.sort(Comparator.comparingLong(operation -> operation.delivery().readAtNanos()));
+            queues = queues(current);
+            all.forEach(operation -> queues.get(queueOf(operation)).add(operation));
+        }
     }
 
     private int queueOf(Operation operation) {
-        int shard = routing.shardOf(operation);
-        return shard == ShardRouting.NO_SHARD ? routing.shards() : shard;
+        int shard = shards.routing().shardOf(operation);
+        return shard == ShardRouting.NO_SHARD ? shards.routing().shards() : shard;
+    }
+
+    /** The id of the node that the operations of a queue go to, empty where it is not known. */
+    private String nodeOf(int queue) {
+        return shards.nodeOf(queue == shards.routing().shards() ? ShardRouting.NO_SHARD : queue);
     }
 
     int size() {
@@ -75,36 +89,60 @@ final class Waiting {
 
     /** When the first of those that may go next was read; later than any time when nothing waits. */
     long oldestReadAtNanos() {
-        return isEmpty() ? Long.MAX_VALUE : readAtNanos(oldest());
+        return isEmpty() ? Long.MAX_VALUE : readAtNanos(oldest(queue -> true));
     }
 
-    private ArrayDeque<Operation> oldest() {
-        ArrayDeque<Operation> oldest = null;
-        for (ArrayDeque<Operation> queue : queues) {
-            boolean isOlder = !queue.isEmpty() && (oldest == null || readAtNanos(queue) < readAtNanos(oldest));
+    /** The queue with the oldest operation among these, -1 where nothing waits in them. */
+    private int oldest(IntPredicate queues) {
+        int oldest = NONE;
+        for (int queue = 0; queue < this.queues.size(); queue++) {
+            boolean isOlder = !this.queues.get(queue).isEmpty()
+                    && (oldest == NONE || readAtNanos(queue) < readAtNanos(oldest))
+                    && queues.test(queue);
             oldest = isOlder ? queue : oldest;
         }
         return oldest;
     }
 
-    private static long readAtNanos(ArrayDeque<Operation> queue) {
-        return queue.peek().delivery().readAtNanos();
+    private long readAtNanos(int queue) {
+        return queues.get(queue).peek().delivery().readAtNanos();
     }
 
     /**
-     * Moves operations into a request: all if they fit, otherwise the oldest and what waits for the same shard, at least one.
+     * Moves operations into a request, at least one: all if they fit; otherwise those of the shard that has the oldest, and
+     * of the other shards on its node until the request is full, the oldest first.
      *
      * @param most operations that the request may hold
      * @param mostBytes bytes that its body may have, unless a single operation has more
      */
     void moveInto(Bulk bulk, int most, long mostBytes) {
-        if (size <= most && bytes <= mostBytes) {
+        if (bulk.isProbe()) {
+            // What keeps the target from being served may be one shard, whose operations are the oldest.
+            moveOneByOne(bulk, most, mostBytes);
+        } else if (size == 1 || size <= most && bytes <= mostBytes) {
             queues.forEach(queue -> move(queue, bulk, most, mostBytes));
         } else {
-            ArrayDeque<Operation> oldest = oldest();
+            String node = nodeOf(oldest(queue -> true));
             bulk.setOneOfSeveral();
-            bulk.setShard(routing.shardOf(oldest.peek()));
-            move(oldest, bulk, most, mostBytes);
+            bulk.setNode(node);
+            for (int next = oldest(onNode(node)); next != NONE; next = oldest(onNode(node))) {
+                move(queues.get(next), bulk, most, mostBytes);
+                if (!queues.get(next).isEmpty()) {
+                    return;
+                }
+            }
+        }
+    }
+
+    private IntPredicate onNode(String node) {
+        return queue -> nodeOf(queue).equals(node);
+    }
+
+    private void moveOneByOne(Bulk bulk, int most, long mostBytes) {
+        int before = -1;
+        while (!isEmpty() && bulk.size() > before && bulk.size() < most) {
+            before = bulk.size();
+            move(queues.get(oldest(queue -> true)), bulk, before + 1, mostBytes);
         }
     }
 

@@ -22,6 +22,11 @@ import org.apache.hc.core5.http.HttpStatus;
  */
 public record Answer(String node, int status, byte[] body, boolean isPacked) {
     private static final JsonFactory JSON = new JsonFactory();
+    private static final int MOST_BYTES = 2 << 20;
+    private static final int MOST_CHARS = 8 << 20;
+    private static final int MOST_DEPTH = 12;
+    /** Names of indices have at most 255 bytes. */
+    private static final int LONGEST_NAME = 255;
 
     public boolean isSuccess() {
         return status >= HttpStatus.SC_OK && status < HttpStatus.SC_REDIRECTION;
@@ -45,6 +50,48 @@ public record Answer(String node, int status, byte[] body, boolean isPacked) {
         }
         try (InputStream unpacked = new GZIPInputStream(new ByteArrayInputStream(body))) {
             return unpacked.readAllBytes();
+        }
+    }
+
+    /**
+     * Each scalar of the body by its JSON pointer, in order, of an answer that is small whatever the server is.
+     *
+     * @throws IOException it is no JSON, or larger than an answer to a question of ours
+     */
+    public Map<String, String> fewScalars() throws IOException {
+        Map<String, String> scalars = new LinkedHashMap<>();
+        int depth = 0;
+        long chars = 0;
+        try (JsonParser parser = JSON.createParser(contentWithin(MOST_BYTES))) {
+            for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+                depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
+                if (depth > MOST_DEPTH || token == JsonToken.FIELD_NAME && parser.getTextLength() > LONGEST_NAME) {
+                    throw new IOException("names or levels that no answer has");
+                }
+                if (token.isScalarValue()) {
+                    String at = parser.getParsingContext().pathAsPointer().toString();
+                    chars += at.length() + parser.getTextLength();
+                    if (chars > MOST_CHARS) {
+                        throw new IOException("too many names");
+                    }
+                    scalars.put(at, parser.getText());
+                }
+            }
+        }
+        return scalars;
+    }
+
+    private byte[] contentWithin(int most) throws IOException {
+        if (!isPacked && body.length <= most) {
+            return body;
+        }
+        try (InputStream content =
+                isPacked ? new GZIPInputStream(new ByteArrayInputStream(body)) : new ByteArrayInputStream(body)) {
+            byte[] bytes = content.readNBytes(most + 1);
+            if (bytes.length > most) {
+                throw new IOException("more than " + most + " bytes");
+            }
+            return bytes;
         }
     }
 

@@ -55,6 +55,7 @@ public final class ClusterClient implements AutoCloseable {
 
     private static final ClusterRequest PROBE = new ClusterRequest("GET", "/");
     private static final ClusterRequest WHO = new ClusterRequest("GET", "/_nodes/_local/http?filter_path=nodes.*.name");
+    private static final int TIMES_IDENTIFIED = 2;
     private static final Pattern NODE_ID = Pattern.compile("/nodes/([^/]+)/name");
 
     private final Nodes nodes;
@@ -191,15 +192,26 @@ public final class ClusterClient implements AutoCloseable {
         send(request, nodes.next(nodeId), listener);
     }
 
+    /** Asks the node whose turn it is; whatever becomes of it, the node is not left out because of it. */
+    public void ask(ClusterRequest request, Listener listener) {
+        Nodes.Attempt attempt = nodes.next();
+        send(request, attempt, new Exchange(attempt, listener, false));
+    }
+
     /** Asks at each URL, twice, which node is there; where the answers differ, it is not known. */
     public void identifyNodes() {
-        for (Nodes.Attempt attempt : nodes.toEach()) {
-            send(WHO, attempt, new Identification(attempt.node()));
-            send(WHO, attempt, new Identification(attempt.node()));
+        for (Nodes.Attempt attempt : nodes.toBeIdentified(TIMES_IDENTIFIED)) {
+            for (int i = 0; i < TIMES_IDENTIFIED; i++) {
+                send(WHO, attempt, new Exchange(attempt, new Identification(attempt.node()), false));
+            }
         }
     }
 
     private void send(ClusterRequest request, Nodes.Attempt attempt, Listener listener) {
+        send(request, attempt, new Exchange(attempt, listener, true));
+    }
+
+    private void send(ClusterRequest request, Nodes.Attempt attempt, Exchange exchange) {
         Node node = attempt.node();
         HttpRequest head = new BasicHttpRequest(request.method(), node.host(), node.path(request.path()));
         credentials.addTo(head);
@@ -208,7 +220,6 @@ public final class ClusterClient implements AutoCloseable {
         }
         AsyncEntityProducer body =
                 request.body() == null ? null : request.body().get();
-        Exchange exchange = new Exchange(attempt, listener);
         try {
             http.execute(
                     new BasicRequestProducer(head, body),
@@ -252,10 +263,13 @@ public final class ClusterClient implements AutoCloseable {
     private final class Exchange implements FutureCallback<Answer> {
         private final Nodes.Attempt attempt;
         private final Listener listener;
+        /** Whether its end tells if the node is there. */
+        private final boolean isTelling;
 
-        Exchange(Nodes.Attempt attempt, Listener listener) {
+        Exchange(Nodes.Attempt attempt, Listener listener, boolean isTelling) {
             this.attempt = attempt;
             this.listener = listener;
+            this.isTelling = isTelling;
         }
 
         @Override
@@ -267,9 +281,9 @@ public final class ClusterClient implements AutoCloseable {
                 unanswered(unusable, unusable.getMessage());
                 return;
             }
-            if (answer.isUnavailable()) {
+            if (isTelling && answer.isUnavailable()) {
                 nodes.failed(attempt, "status " + answer.status());
-            } else {
+            } else if (isTelling) {
                 nodes.answered(attempt);
             }
             reaction.run();
@@ -290,7 +304,7 @@ public final class ClusterClient implements AutoCloseable {
         }
 
         private void unanswered(Exception cause, String why) {
-            if (!isClosed) {
+            if (isTelling && !isClosed) {
                 nodes.failed(attempt, why);
             }
             listener.unanswered(attempt.node().toString(), cause);
@@ -306,18 +320,25 @@ public final class ClusterClient implements AutoCloseable {
 
         @Override
         public Runnable read(Answer answer) {
-            String id = answer.scalars().keySet().stream()
-                    .map(NODE_ID::matcher)
-                    .filter(Matcher::matches)
-                    .map(at -> at.group(1))
-                    .findFirst()
-                    .orElse("");
-            return () -> nodes.identified(node, id);
+            return () -> nodes.identified(node, idIn(answer));
+        }
+
+        private static String idIn(Answer answer) {
+            try {
+                return answer.fewScalars().keySet().stream()
+                        .map(NODE_ID::matcher)
+                        .filter(Matcher::matches)
+                        .map(at -> at.group(1))
+                        .findFirst()
+                        .orElse("");
+            } catch (IOException unusable) {
+                return "";
+            }
         }
 
         @Override
         public void unanswered(String url, Exception cause) {
-            // It is left out, and so not asked for.
+            nodes.notIdentified(node);
         }
     }
 

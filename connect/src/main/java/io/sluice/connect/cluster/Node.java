@@ -16,6 +16,9 @@ final class Node {
     private String lastId = "";
 
     private boolean isAlwaysTheSame;
+    /** How often it is being asked who it is. */
+    private int asked;
+
     private boolean isOut;
     /** Whether the times below mean anything. */
     private boolean wasOut;
@@ -47,8 +50,23 @@ final class Node {
         return url.path() + ofRequest;
     }
 
+    /** Whether it may be asked who it is, so many times at once; otherwise it has not answered yet. */
+    boolean mayBeIdentified(int times) {
+        if (isOut || asked > 0) {
+            return false;
+        }
+        asked = times;
+        return true;
+    }
+
+    /** It was asked who it is, and did not say so. */
+    void notIdentified() {
+        asked--;
+    }
+
     /** Notes which server says that it is there. Before a load balancer it is now the one, now another. */
     void identified(String id) {
+        asked--;
         isAlwaysTheSame = id.equals(lastId);
         lastId = id;
     }

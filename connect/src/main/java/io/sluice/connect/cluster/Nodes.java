@@ -53,16 +53,20 @@ final class Nodes {
         return next();
     }
 
-    /** A request to each living node; to none where there is no choice. */
-    synchronized List<Attempt> toEach() {
+    /** The nodes to be asked who they are, each so many times; none where there is no choice. */
+    synchronized List<Attempt> toBeIdentified(int times) {
         if (nodes.size() == 1) {
             return List.of();
         }
         long now = nanoTime.getAsLong();
         return nodes.stream()
-                .filter(node -> !node.isOut())
+                .filter(node -> node.mayBeIdentified(times))
                 .map(node -> new Attempt(node, now, false))
                 .collect(Collectors.toList());
+    }
+
+    synchronized void notIdentified(Node node) {
+        node.notIdentified();
     }
 
     synchronized void identified(Node node, String id) {

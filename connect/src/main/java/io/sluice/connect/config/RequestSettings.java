@@ -45,10 +45,9 @@ public final class RequestSettings {
                 .means("Most bulk requests in flight per task, including those that wait for a retry. All "
                         + "indices share them, the one with the oldest record first.");
         settings.choice(BULK_BY_SHARD, "Requests by shard", BulkByShard.class, "auto")
-                .means(
-                        "auto: a request for an index whose primaries are on several nodes, and for which more waits, holds "
-                                + "documents of one shard, and goes to the node of its primary if connection.url names that node. "
-                                + "Needs the cluster privilege monitor. never: requests hold documents of all shards.");
+                .means("auto: while more waits for an index than one request holds, each has documents of few shards, "
+                        + "whose primaries are on one node, and goes to that node if connection.url names it. Needs the "
+                        + "cluster privilege monitor. never: requests hold documents of all shards.");
         settings.number(MAX_DOCUMENTS_PER_SECOND, "Documents per second", 0L)
                 .accepts(Accepts.atLeast(0))
                 .means("Most documents that a task sends per second, including retries, evenly spread. 0: no "

@@ -174,8 +174,8 @@ public final class SinkMetrics {
         }
     }
 
-    /** A bulk request was sent whose documents all go to one shard, as far as it is known. */
-    public synchronized void bulkOfOneShardSent() {
+    /** A bulk request was sent that was formed by shard. */
+    public synchronized void bulkByShardSent() {
         bulkRequestsByShard++;
     }
 

@@ -1,8 +1,10 @@
 package io.sluice.connect.shard;
 
-import java.util.LinkedHashMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -13,7 +15,7 @@ import java.util.stream.IntStream;
  *
  * @param primaries ids of these nodes by the shard's number, empty for a primary that is nowhere
  */
-record ShardTable(ShardRouting routing, List<String> primaries) {
+public record ShardTable(ShardRouting routing, List<String> primaries) {
     /** What a table is read from: an answer to {@code _cluster/state/metadata,routing_table}. */
     static final String WANTED = "metadata.indices.*.routing_num_shards,"
             + "metadata.indices.*.settings.index.number_of_shards,"
@@ -33,28 +35,38 @@ record ShardTable(ShardRouting routing, List<String> primaries) {
     // Version.java of OpenSearch: MASK.
     private static final int FIRST_OF_OPENSEARCH = 1 << 27;
 
-    static final ShardTable UNKNOWN = new ShardTable(ShardRouting.UNKNOWN, List.of());
+    public static final ShardTable UNKNOWN = new ShardTable(ShardRouting.UNKNOWN, List.of());
 
     private static final Pattern OF_INDEX = Pattern.compile("/metadata/indices/([^/]+)/(.+)");
     private static final Pattern PRIMARY =
-            Pattern.compile("/routing_table/indices/([^/]+)/shards/(\\d{1,6})/(\\d{1,6})/primary");
+            Pattern.compile("/routing_table/indices/[^/]+/shards/(\\d{1,6})/\\d{1,6}/primary");
 
-    /** Reads the tables of all indices in an answer, by their names as they stand in JSON pointers. */
-    static Map<String, ShardTable> read(Map<String, String> scalars) {
-        Map<String, Map<String, String>> byIndex = new LinkedHashMap<>();
-        scalars.forEach((at, value) -> {
+    /** The names of the indices that an answer is about, as they stand in JSON pointers. */
+    static Set<String> indices(Map<String, String> scalars) {
+        Set<String> names = new LinkedHashSet<>();
+        scalars.keySet().forEach(at -> {
             Matcher ofIndex = OF_INDEX.matcher(at);
             if (ofIndex.matches()) {
-                byIndex.computeIfAbsent(ofIndex.group(1), index -> new LinkedHashMap<>())
-                        .put(ofIndex.group(2), value);
+                names.add(ofIndex.group(1));
             }
         });
-        Map<String, ShardTable> tables = new LinkedHashMap<>();
-        byIndex.forEach((index, metadata) -> tables.put(index, of(routing(metadata), primaries(index, scalars))));
-        return tables;
+        return names;
     }
 
-    private static ShardTable of(ShardRouting routing, Map<Integer, String> nodes) {
+    /** Reads the table of one index in an answer. */
+    static ShardTable read(Map<String, String> scalars, String index) {
+        String ofIndex = "/metadata/indices/" + index + "/";
+        Map<String, String> metadata = new HashMap<>();
+        scalars.forEach((at, value) -> {
+            if (at.startsWith(ofIndex)) {
+                metadata.put(at.substring(ofIndex.length()), value);
+            }
+        });
+        ShardRouting routing = routing(metadata);
+        if (routing.shards() == 0) {
+            return UNKNOWN;
+        }
+        Map<Integer, String> nodes = primaries(index, scalars);
         return new ShardTable(
                 routing,
                 IntStream.range(0, routing.shards())
@@ -83,25 +95,33 @@ record ShardTable(ShardRouting routing, List<String> primaries) {
     }
 
     private static Map<Integer, String> primaries(String index, Map<String, String> scalars) {
-        Map<Integer, String> nodes = new LinkedHashMap<>();
+        Map<Integer, String> nodes = new HashMap<>();
+        String ofIndex = "/routing_table/indices/" + index + "/";
         scalars.forEach((at, value) -> {
+            if (!at.startsWith(ofIndex)) {
+                return;
+            }
             Matcher primary = PRIMARY.matcher(at);
-            if (primary.matches() && primary.group(1).equals(index) && "true".equals(value)) {
+            if (primary.matches() && "true".equals(value)) {
                 String node = scalars.get(at.substring(0, at.lastIndexOf('/')) + "/node");
-                nodes.put(Integer.parseInt(primary.group(2)), node == null ? "" : node);
+                nodes.put(Integer.parseInt(primary.group(1)), node == null ? "" : node);
             }
         });
         return nodes;
     }
 
-    /** How many nodes hold primaries. */
-    long nodes() {
-        return primaries.stream().filter(node -> !node.isEmpty()).distinct().count();
+    /** Whether several nodes hold primaries: otherwise it is all the same which documents share a request. */
+    boolean isOfSeveralNodes() {
+        return primaries.stream()
+                        .filter(node -> !node.isEmpty())
+                        .distinct()
+                        .limit(2)
+                        .count()
+                > 1;
     }
 
-    /** The node that is to get a request for one shard, empty where it is not known. */
-    String nodeOf(int shard) {
-        int only = primaries.size() == 1 ? 0 : shard;
-        return only >= 0 && only < primaries.size() ? primaries.get(only) : "";
+    /** The id of the node that holds the primary of a shard, empty where it is not known. */
+    public String nodeOf(int shard) {
+        return shard == ShardRouting.NO_SHARD ? "" : primaries.get(shard);
     }
 }

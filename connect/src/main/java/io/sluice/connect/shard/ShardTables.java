@@ -5,12 +5,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.sluice.connect.cluster.Answer;
 import io.sluice.connect.cluster.ClusterClient;
 import io.sluice.connect.cluster.ClusterRequest;
+import java.io.IOException;
 import java.net.URLEncoder;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.apache.hc.core5.http.HttpStatus;
 import org.slf4j.Logger;
@@ -28,95 +29,78 @@ public final class ShardTables {
     private static final long VALID_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** The first request for an index may create it. */
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** So long a refusal holds: only an administrator changes it. */
-    private static final long REFUSAL_NANOS = TimeUnit.MINUTES.toNanos(5);
+    /** So long it holds that a target is of no use, or that the question is refused: somebody must change that. */
+    private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(5);
 
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(10);
 
     private final ClusterClient client;
     private final LongSupplier nanoTime;
     private final Map<String, Known> byTarget = new ConcurrentHashMap<>();
-    private final AtomicLong identifiedUntilNanos;
+    /** One question at a time, for whatever target: they share the connections of the requests. */
+    private final AtomicBoolean isAsking = new AtomicBoolean();
+
     private volatile boolean isRefused;
 
-    /** @param nextNanos when it is asked for again */
-    private record Known(ShardTable table, long nextNanos) {
-        Known until(long nanos) {
-            return new Known(table, nanos);
-        }
-    }
+    /**
+     * What is known of a target.
+     *
+     * @param waitNanos how long it holds
+     * @param untilNanos when it is asked for again
+     */
+    private record Known(ShardTable table, long waitNanos, long untilNanos) {}
 
     public ShardTables(ClusterClient client, LongSupplier nanoTime) {
         this.client = client;
         this.nanoTime = nanoTime;
-        this.identifiedUntilNanos = new AtomicLong(nanoTime.getAsLong());
     }
 
-    /** How the documents of a target are placed, if requests for one shard each are worth while. */
-    public ShardRouting routingOf(String target) {
+    /** The shards of a target, or {@link ShardTable#UNKNOWN} where requests by shard are not worth while. */
+    public ShardTable of(String target) {
         Known known = byTarget.get(target);
-        return known == null || !isWorthWhile(known.table())
-                ? ShardRouting.UNKNOWN
-                : known.table().routing();
-    }
-
-    private static boolean isWorthWhile(ShardTable table) {
-        return table.nodes() > 1;
-    }
-
-    /** The id of the node that holds the primary of a target's shard, empty where it is not known. */
-    public String nodeOf(String target, int shard) {
-        Known known = byTarget.get(target);
-        return known == null ? "" : known.table().nodeOf(shard);
+        return known == null ? ShardTable.UNKNOWN : known.table();
     }
 
     /** Asks for the target's shards if it is time to; to be called for each request that leaves others waiting. */
     public void refresh(String target) {
         long now = nanoTime.getAsLong();
         Known known = byTarget.get(target);
-        if (known == null) {
-            byTarget.values().removeIf(old -> now - old.nextNanos() > UNUSED_NANOS);
-            if (byTarget.putIfAbsent(target, new Known(ShardTable.UNKNOWN, now + VALID_NANOS)) == null) {
-                ask(target);
-            }
-        } else if (now - known.nextNanos() >= 0 && byTarget.replace(target, known, known.until(now + VALID_NANOS))) {
+        boolean isDue = known == null || now - known.untilNanos() >= 0;
+        if (isDue && isAsking.compareAndSet(false, true)) {
+            byTarget.values().removeIf(old -> now - old.untilNanos() > UNUSED_NANOS);
+            client.identifyNodes();
             ask(target);
         }
     }
 
     private void ask(String target) {
         String name = URLEncoder.encode(target, UTF_8);
-        identifyNodes();
-        client.send(
+        client.ask(
                 new ClusterRequest(
                         "GET", "/_cluster/state/metadata,routing_table/" + name + "?filter_path=" + ShardTable.WANTED),
-                new Heard(target, answer -> read(target, name, answer)));
+                new Heard(target, scalars -> read(target, name, scalars)));
     }
 
-    private void identifyNodes() {
-        long now = nanoTime.getAsLong();
-        long until = identifiedUntilNanos.get();
-        if (now - until >= 0 && identifiedUntilNanos.compareAndSet(until, now + VALID_NANOS)) {
-            client.identifyNodes();
+    /** Returns whether nothing more is asked. */
+    private boolean read(String target, String name, Map<String, String> scalars) {
+        Set<String> indices = ShardTable.indices(scalars);
+        if (indices.size() < 2) {
+            String only = indices.stream().findFirst().orElse("");
+            learn(target, ShardTable.read(scalars, only));
+            return true;
         }
-    }
-
-    private void read(String target, String name, Answer answer) {
-        Map<String, ShardTable> tables = ShardTable.read(answer.scalars());
-        if (tables.size() < 2) {
-            learn(target, tables.values().stream().findFirst().orElse(ShardTable.UNKNOWN));
-            return;
-        }
-        client.send(
+        client.ask(
                 new ClusterRequest("GET", "/_alias/" + name + "?filter_path=*.aliases.*.is_write_index"),
-                new Heard(
-                        target,
-                        aliases -> learn(target, tables.getOrDefault(writeIndex(aliases), ShardTable.UNKNOWN))));
+                new Heard(target, aliases -> {
+                    learn(target, ShardTable.read(scalars, writeIndex(aliases)));
+                    return true;
+                }));
+        return false;
     }
 
     /** The index that an alias of several writes to, empty for none. */
-    private static String writeIndex(Answer aliases) {
-        return aliases.scalars().entrySet().stream()
+    private static String writeIndex(Map<String, String> aliases) {
+        return aliases.entrySet().stream()
                 .filter(scalar -> scalar.getKey().endsWith("/is_write_index") && "true".equals(scalar.getValue()))
                 .map(scalar -> scalar.getKey().split("/")[1])
                 .findFirst()
@@ -124,39 +108,62 @@ public final class ShardTables {
     }
 
     private void learn(String target, ShardTable table) {
-        long now = nanoTime.getAsLong();
-        boolean isKnown = !table.equals(ShardTable.UNKNOWN);
-        Known before = byTarget.put(target, new Known(table, now + (isKnown ? VALID_NANOS : RETRY_NANOS)));
-        boolean isNews = before == null || !before.table().routing().equals(table.routing());
-        if (isNews && isWorthWhile(table)) {
+        ShardTable before = of(target);
+        ShardTable useful = table.isOfSeveralNodes() ? table : ShardTable.UNKNOWN;
+        hold(target, useful, table.equals(ShardTable.UNKNOWN) ? LONG_NANOS : VALID_NANOS);
+        if (!useful.equals(ShardTable.UNKNOWN) && before.equals(ShardTable.UNKNOWN)) {
             LOG.info(
-                    "{}: requests hold documents of one shard each while more waits than one holds ({} shards on {} nodes)",
+                    "{}: requests are formed by shard, of which it has {}",
                     target,
-                    table.routing().shards(),
-                    table.nodes());
+                    table.routing().shards());
         }
     }
 
+    private void hold(String target, ShardTable table, long waitNanos) {
+        byTarget.put(target, new Known(table, waitNanos, nanoTime.getAsLong() + waitNanos));
+    }
+
     private void refused(String target, int status) {
-        boolean isOfAccess = status == HttpStatus.SC_UNAUTHORIZED || status == HttpStatus.SC_FORBIDDEN;
-        byTarget.put(
-                target,
-                new Known(ShardTable.UNKNOWN, nanoTime.getAsLong() + (isOfAccess ? REFUSAL_NANOS : RETRY_NANOS)));
-        if (isOfAccess && !isRefused) {
+        Known before = byTarget.get(target);
+        if (status == HttpStatus.SC_NOT_FOUND) {
+            // Soon it may be there; where it never is, the question is put ever more seldom.
+            boolean isNews = before == null || !before.table().equals(ShardTable.UNKNOWN);
+            hold(target, ShardTable.UNKNOWN, isNews ? RETRY_NANOS : Math.min(LONG_NANOS, 2 * before.waitNanos()));
+        } else if (status == HttpStatus.SC_UNAUTHORIZED || status == HttpStatus.SC_FORBIDDEN) {
+            hold(target, ShardTable.UNKNOWN, LONG_NANOS);
+            logOnce(status);
+        } else {
+            stillHolds(target);
+        }
+    }
+
+    /** What was known before may still be true. */
+    private void stillHolds(String target) {
+        hold(target, of(target), VALID_NANOS);
+    }
+
+    private void logOnce(int status) {
+        if (!isRefused) {
             isRefused = true;
             LOG.info(
-                    "cannot ask for shards (status {}): requests hold documents of all shards; bulk.by.shard needs the"
-                            + " cluster privilege monitor",
+                    "cannot ask for shards (status {}), so requests are not formed by them: bulk.by.shard needs the cluster"
+                            + " privilege monitor, and for an alias of several indices view_index_metadata",
                     status);
         }
     }
 
-    /** Hears an answer that is good; any other means that nothing is known. */
+    /** What is done about a good answer. */
+    private interface Reaction {
+        /** Returns whether nothing more is asked. */
+        boolean to(Map<String, String> scalars);
+    }
+
+    /** Hears what became of a question. */
     private final class Heard implements ClusterClient.Listener {
         private final String target;
-        private final Consumer<Answer> reaction;
+        private final Reaction reaction;
 
-        Heard(String target, Consumer<Answer> reaction) {
+        Heard(String target, Reaction reaction) {
             this.target = target;
             this.reaction = reaction;
         }
@@ -164,22 +171,31 @@ public final class ShardTables {
         @Override
         public Runnable read(Answer answer) {
             return () -> {
-                if (!answer.isSuccess()) {
-                    refused(target, answer.status());
-                    return;
-                }
-                try {
-                    reaction.accept(answer);
-                } catch (RuntimeException bug) {
-                    // It must not end the client's thread, which all requests need.
-                    LOG.error("{}: cannot read what the cluster says of its shards", target, bug);
+                if (isOver(answer)) {
+                    isAsking.set(false);
                 }
             };
         }
 
+        private boolean isOver(Answer answer) {
+            if (!answer.isSuccess()) {
+                refused(target, answer.status());
+                return true;
+            }
+            try {
+                return reaction.to(answer.fewScalars());
+            } catch (IOException | RuntimeException | Error unusable) {
+                // It must not end the client's thread, which all requests need.
+                LOG.warn("{}: cannot read what the cluster says of its shards", target, unusable);
+                hold(target, ShardTable.UNKNOWN, LONG_NANOS);
+                return true;
+            }
+        }
+
         @Override
         public void unanswered(String node, Exception cause) {
-            // What was known before may still be true.
+            stillHolds(target);
+            isAsking.set(false);
         }
     }
 }

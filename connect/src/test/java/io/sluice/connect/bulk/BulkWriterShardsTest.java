@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -13,14 +14,15 @@ import org.junit.jupiter.api.Test;
 
 /** Which documents share a request once the shards of their index are known. */
 class BulkWriterShardsTest extends WriterWorld {
-    private static final ShardRouting THREE = new ShardRouting(3, 768, 1);
-    private static final ShardRouting SIX = new ShardRouting(6, 768, 1);
+    private static final ShardTable THREE = new ShardTable(new ShardRouting(3, 768, 1), List.of("a", "b", "c"));
+    private static final ShardTable SIX =
+            new ShardTable(new ShardRouting(6, 768, 1), List.of("a", "b", "c", "a", "b", "c"));
 
     private int number;
 
-    private List<Integer> shardsIn(Bulk bulk, ShardRouting routing) {
+    private List<String> nodesIn(Bulk bulk, ShardTable shards) {
         return bulk.operations().stream()
-                .map(routing::shardOf)
+                .map(operation -> shards.nodeOf(shards.routing().shardOf(operation)))
                 .distinct()
                 .sorted()
                 .collect(Collectors.toList());
@@ -37,12 +39,12 @@ class BulkWriterShardsTest extends WriterWorld {
     /** While more waits than one request takes, each request holds documents of one shard, and says of which. */
     @Test
     void fullRequestsHoldOneShard() {
-        client.routing = THREE;
+        client.shards = THREE;
         BulkWriter writer = writer(20, 1 << 20, 2, false);
         writer.add(operations(60));
         assertEquals(2, client.sent.size());
         for (Bulk bulk : client.sent) {
-            assertEquals(List.of(bulk.shard()), shardsIn(bulk, THREE));
+            assertEquals(List.of(bulk.node()), nodesIn(bulk, THREE));
             assertTrue(bulk.isOneOfSeveral());
         }
         assertEquals(2L, attribute("BulkRequestsByShard"));
@@ -51,20 +53,20 @@ class BulkWriterShardsTest extends WriterWorld {
     /** What fits into one request goes in one, whatever its shards, as soon as the linger time is over. */
     @Test
     void fewDocumentsShareARequest() {
-        client.routing = THREE;
+        client.shards = THREE;
         BulkWriter writer = writer(20, 1 << 20, 5, false);
         writer.add(operations(19));
         assertEquals(0, client.sent.size());
         timers.advance(5);
         assertEquals(List.of(19), sizesSent());
-        assertEquals(ShardRouting.NO_SHARD, client.sent.get(0).shard());
+        assertEquals("", client.sent.get(0).node());
         assertFalse(client.sent.get(0).isOneOfSeveral());
     }
 
     /** The oldest document goes first, however few others wait for its shard. */
     @Test
     void noShardStarvesAnother() {
-        client.routing = THREE;
+        client.shards = THREE;
         BulkWriter writer = writer(10, 1 << 20, 1, false);
         Operation rare = ofShard(0);
         add(writer, rare);
@@ -80,7 +82,7 @@ class BulkWriterShardsTest extends WriterWorld {
     private Operation ofShard(int shard) {
         while (true) {
             Operation operation = operation("key-" + number++);
-            if (THREE.shardOf(operation) == shard) {
+            if (THREE.routing().shardOf(operation) == shard) {
                 return operation;
             }
         }
@@ -89,11 +91,11 @@ class BulkWriterShardsTest extends WriterWorld {
     /** When the index is split, what waits is gathered anew, and nothing is lost. */
     @Test
     void aSplitIndexIsGatheredAnew() {
-        client.routing = THREE;
+        client.shards = THREE;
         BulkWriter writer = writer(30, 1 << 20, 1, false);
         List<Operation> all = operations(120);
         writer.add(all.subList(0, 60));
-        client.routing = SIX;
+        client.shards = SIX;
         writer.add(all.subList(60, 120));
         for (int request = 0; request < client.sent.size(); request++) {
             client.succeed(request);
@@ -101,8 +103,8 @@ class BulkWriterShardsTest extends WriterWorld {
         }
         assertEquals(120, client.sent.stream().mapToInt(Bulk::size).sum());
         client.sent.subList(1, client.sent.size()).stream()
-                .filter(bulk -> bulk.shard() != ShardRouting.NO_SHARD)
-                .forEach(bulk -> assertEquals(List.of(bulk.shard()), shardsIn(bulk, SIX)));
+                .filter(bulk -> !bulk.node().isEmpty())
+                .forEach(bulk -> assertEquals(List.of(bulk.node()), nodesIn(bulk, SIX)));
     }
 
     /** Operations on one document keep their order when its shard changes while they wait. */
@@ -110,7 +112,7 @@ class BulkWriterShardsTest extends WriterWorld {
     void aDocumentKeepsItsOrder() {
         BulkWriter writer = writer(1_000, 1 << 20, 1, false);
         for (int i = 0; i < 50; i++) {
-            client.routing = i % 2 == 0 ? THREE : SIX;
+            client.shards = i % 2 == 0 ? THREE : SIX;
             add(writer, operation(i % 5 == 0 ? "same" : "key-" + i));
         }
         writer.flush();
@@ -124,7 +126,7 @@ class BulkWriterShardsTest extends WriterWorld {
     /** A flush sends all that waits, by shard where it is more than a request takes. */
     @Test
     void aFlushLeavesNothing() {
-        client.routing = THREE;
+        client.shards = THREE;
         BulkWriter writer = writer(20, 1 << 20, 50, false);
         writer.add(operations(95));
         writer.flush();
@@ -134,22 +136,21 @@ class BulkWriterShardsTest extends WriterWorld {
     /** Half of a refused request goes to the same shard. */
     @Test
     void aHalfKeepsItsShard() {
-        client.routing = THREE;
+        client.shards = THREE;
         BulkWriter writer = writer(20, 1 << 20, 1, false);
         writer.add(operations(60));
-        int shard = client.sent.get(0).shard();
+        String node = client.sent.get(0).node();
         client.refuse(0, 413);
         client.succeed(1);
         assertEquals(
-                List.of(shard, shard, shard),
-                client.sent.stream().map(Bulk::shard).toList());
+                List.of(node, node, node), client.sent.stream().map(Bulk::node).toList());
         assertEquals(3, client.sent.size());
     }
 
     /** The age of a request is that of its oldest document, wherever that stands in the body. */
     @Test
     void theOldestDocumentTellsTheAge() {
-        client.routing = THREE;
+        client.shards = THREE;
         BulkWriter writer = writer(20, 1 << 20, 1, false);
         Operation first = ofShard(2);
         timers.advance(3);
@@ -157,5 +158,98 @@ class BulkWriterShardsTest extends WriterWorld {
         timers.advance(7);
         assertEquals(first, client.sent.get(0).operations().get(2));
         assertEquals(10, writer.oldestAgeMillis());
+    }
+
+    /** A request is filled up with documents of other shards on the same node. */
+    @Test
+    void shardsOfANodeFillARequest() {
+        client.shards = SIX;
+        BulkWriter writer = writer(20, 1 << 20, 1, false);
+        List<Operation> all = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            all.add(ofNode("a"));
+            all.add(ofNode("b"));
+        }
+        writer.add(all);
+        assertEquals(20, client.sent.get(0).size());
+        assertEquals(1, nodesIn(client.sent.get(0), SIX).size());
+    }
+
+    private Operation ofNode(String node) {
+        while (true) {
+            Operation operation = operation("key-" + number++);
+            if (SIX.nodeOf(SIX.routing().shardOf(operation)).equals(node)) {
+                return operation;
+            }
+        }
+    }
+
+    /** With a thousand shards requests are as large as with one. */
+    @Test
+    void manyShardsMakeNoSmallRequests() {
+        List<String> nodes = new ArrayList<>();
+        for (int shard = 0; shard < 1_000; shard++) {
+            nodes.add(shard % 2 == 0 ? "a" : "b");
+        }
+        client.shards = new ShardTable(new ShardRouting(1_000, 1_000, 1), nodes);
+        BulkWriter writer = writer(50, 1 << 20, 20, false);
+        writer.add(operations(1_000));
+        assertEquals(List.of(50, 50, 50, 50, 50, 50), sizesSent().subList(0, 6));
+    }
+
+    /** A single document beyond the bytes of a request is none of several. */
+    @Test
+    void aLargeDocumentThatIsAloneIsNotOneOfSeveral() {
+        client.shards = THREE;
+        BulkWriter writer = writer(20, 100, 1, false);
+        add(writer, "{\"a\":\"" + "x".repeat(500) + "\"}");
+        assertFalse(client.sent.get(0).isOneOfSeveral());
+        assertEquals("", client.sent.get(0).node());
+    }
+
+    /** When nothing is known of shards any more, the oldest document is the first again. */
+    @Test
+    void theOldestIsFirstAfterShardsAreForgotten() {
+        client.shards = THREE;
+        BulkWriter writer = writer(1_000, 1 << 20, 1, false);
+        add(writer, operation("in flight"));
+        writer.flush();
+        writer.add(List.of());
+        Operation oldest = ofShard(2);
+        add(writer, oldest);
+        timers.advance(1);
+        add(writer, ofShard(0));
+        client.shards = ShardTable.UNKNOWN;
+        timers.advance(1);
+        add(writer, ofShard(1));
+        client.succeed(0);
+        timers.advance(10);
+        assertEquals(oldest, client.sent.get(1).operations().get(0));
+    }
+
+    /** While a target is not served because one of its shards is out, documents of the others are stored. */
+    @Test
+    void aShardThatIsOutStarvesNoOther() {
+        client.shards = THREE;
+        BulkWriter writer = writer(10, 1 << 20, 1, false);
+        writer.setSeveralTargets(true);
+        List<Operation> all = new ArrayList<>();
+        for (int i = 0; i < 45; i++) {
+            all.add(ofShard(i < 5 ? 0 : 1 + i % 2));
+        }
+        writer.add(all);
+        int stored = 0;
+        for (int request = 0; timers.nowMs() < 50_000; ) {
+            if (request == client.sent.size()) {
+                timers.advance(100);
+                continue;
+            }
+            List<Operation> operations = List.copyOf(client.sent.get(request).operations());
+            client.answer(request++, item -> THREE.routing().shardOf(operations.get(item)) == 0 ? 503 : 201);
+            stored += (int) operations.stream()
+                    .filter(operation -> THREE.routing().shardOf(operation) != 0)
+                    .count();
+        }
+        assertEquals(40, stored);
     }
 }

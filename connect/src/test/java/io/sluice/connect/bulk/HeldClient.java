@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.encode.Operation;
-import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -22,7 +22,7 @@ final class HeldClient implements BulkClient {
     private final List<List<Operation>> operations = new ArrayList<>();
     private final ArrayDeque<Integer> open = new ArrayDeque<>();
     private Listener listener;
-    ShardRouting routing = ShardRouting.UNKNOWN;
+    ShardTable shards = ShardTable.UNKNOWN;
     int answered;
     boolean running = true;
     boolean hasLivingNode;
@@ -132,8 +132,8 @@ final class HeldClient implements BulkClient {
     }
 
     @Override
-    public ShardRouting shardsOf(String index) {
-        return routing;
+    public ShardTable shardsOf(String index) {
+        return shards;
     }
 
     @Override

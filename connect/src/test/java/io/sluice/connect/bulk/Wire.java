@@ -3,7 +3,7 @@ package io.sluice.connect.bulk;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.sluice.connect.encode.Operation;
-import io.sluice.connect.shard.ShardRouting;
+import io.sluice.connect.shard.ShardTable;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.List;
@@ -18,17 +18,17 @@ public final class Wire implements BulkClient {
     private static final Pattern ID = Pattern.compile("(\"_id\":\"(?:[^\"\\\\]|\\\\.)*\")");
 
     private final Consumer<Exchange> server;
-    private final Supplier<ShardRouting> routings;
+    private final Supplier<ShardTable> tables;
     private final AnswerChecks checks = new AnswerChecks(false);
 
     public Wire(Consumer<Exchange> server) {
-        this(server, () -> ShardRouting.UNKNOWN);
+        this(server, () -> ShardTable.UNKNOWN);
     }
 
-    /** @param routings what it says of shards each time that it is asked */
-    public Wire(Consumer<Exchange> server, Supplier<ShardRouting> routings) {
+    /** @param tables what it says of shards each time that it is asked */
+    public Wire(Consumer<Exchange> server, Supplier<ShardTable> tables) {
         this.server = server;
-        this.routings = routings;
+        this.tables = tables;
     }
 
     @Override
@@ -47,8 +47,8 @@ public final class Wire implements BulkClient {
     }
 
     @Override
-    public ShardRouting shardsOf(String index) {
-        return routings.get();
+    public ShardTable shardsOf(String index) {
+        return tables.get();
     }
 
     @Override

@@ -107,11 +107,12 @@ class RealShardsIT {
     }
 
     private static Map<String, Integer> computed(String index, List<Operation> operations) throws Exception {
-        ShardTable table = ShardTable.read(answer(
+        ShardTable table = ShardTable.read(
+                answer(
                         "GET",
                         "/_cluster/state/metadata,routing_table/" + index + "?filter_path=" + ShardTable.WANTED,
-                        null))
-                .get(index);
+                        null),
+                index);
         Map<String, Integer> computed = new TreeMap<>();
         operations.forEach(
                 operation -> computed.put(operation.idText(), table.routing().shardOf(operation)));

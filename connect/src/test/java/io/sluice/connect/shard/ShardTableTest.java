@@ -1,6 +1,8 @@
 package io.sluice.connect.shard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.HashMap;
 import java.util.List;
@@ -19,7 +21,7 @@ class ShardTableTest {
             "/routing_table/indices/books/shards/1/0/primary", "true"));
 
     private ShardTable table() {
-        return ShardTable.read(scalars).get("books");
+        return ShardTable.read(scalars, "books");
     }
 
     /** The node of each primary is known, but for one that is nowhere; the nodes of replicas do not matter. */
@@ -31,11 +33,12 @@ class ShardTableTest {
         assertEquals("", table().nodeOf(ShardRouting.NO_SHARD));
     }
 
-    /** A request for an index of one shard goes to its node, whatever the request says. */
+    /** Requests by shard are of use where the primaries are on several nodes. */
     @Test
-    void theOnlyShardNeedsNoNumber() {
-        scalars.put("/metadata/indices/books/settings/index/number_of_shards", "1");
-        assertEquals("a", table().nodeOf(ShardRouting.NO_SHARD));
+    void primariesOnOneNodeAreOfNoUse() {
+        assertFalse(table().isOfSeveralNodes());
+        scalars.put("/routing_table/indices/books/shards/1/0/node", "b");
+        assertTrue(table().isOfSeveralNodes());
     }
 
     /** Nothing is known of an index that places documents by what stands in them. */

@@ -102,7 +102,7 @@ class ShardTablesIT {
     }
 
     private boolean isKnown(String target) {
-        return !tables.routingOf(target).equals(ShardRouting.UNKNOWN);
+        return !tables.of(target).equals(ShardTable.UNKNOWN);
     }
 
     private long askedFor(String path) {
@@ -115,7 +115,7 @@ class ShardTablesIT {
     private String receiver(String target, int shard) throws Exception {
         CompletableFuture<Answer> coming = new CompletableFuture<>();
         asked.clear();
-        client.send(new ClusterRequest("GET", "/where"), tables.nodeOf(target, shard), new ClusterClient.Listener() {
+        client.send(new ClusterRequest("GET", "/where"), tables.of(target).nodeOf(shard), new ClusterClient.Listener() {
             @Override
             public Runnable read(Answer answer) {
                 return () -> coming.complete(answer);
@@ -139,7 +139,7 @@ class ShardTablesIT {
     void aShardsRequestsGoToItsNode() throws Exception {
         tables.refresh("books");
         await(() -> isKnown("books") && askedFor("/_nodes/_local") == 4);
-        assertEquals(new ShardRouting(2, 8, 1), tables.routingOf("books"));
+        assertEquals(new ShardRouting(2, 8, 1), tables.of("books").routing());
         for (int i = 0; i < 3; i++) {
             assertEquals("a", receiver("books", 0));
             assertEquals("b", receiver("books", 1));
@@ -154,11 +154,11 @@ class ShardTablesIT {
         answers.put("/_cluster/state/metadata,routing_table/books?", state("books", 2, "b", "a"));
         nanos.addAndGet(TimeUnit.SECONDS.toNanos(9));
         tables.refresh("books");
-        assertEquals("id-a", tables.nodeOf("books", 0));
+        assertEquals("id-a", tables.of("books").nodeOf(0));
         assertEquals(1, askedFor("/_cluster/state"));
         nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
         tables.refresh("books");
-        await(() -> tables.nodeOf("books", 0).equals("id-b"));
+        await(() -> tables.of("books").nodeOf(0).equals("id-b"));
     }
 
     /** An index that its first request creates is asked for again a second later. */
@@ -191,7 +191,7 @@ class ShardTablesIT {
                         + "\"books-2\":{\"aliases\":{\"alias\":{\"is_write_index\":true}}}}");
         tables.refresh("alias");
         await(() -> isKnown("alias"));
-        assertEquals(3, tables.routingOf("alias").shards());
+        assertEquals(3, tables.of("alias").routing().shards());
     }
 
     /** An index's own part of a section. */
@@ -202,13 +202,82 @@ class ShardTablesIT {
         return state.substring(from, to);
     }
 
-    /** Primaries that are all on one node need no requests of their own; the node is known all the same. */
+    /** Primaries that are all on one node need no requests of their own. */
     @Test
     void oneNodeNeedsNoRequestsByShard() throws Exception {
         answers.put("/_cluster/state/metadata,routing_table/books?", state("books", 2, "b", "b"));
         tables.refresh("books");
-        await(() -> tables.nodeOf("books", 0).equals("id-b"));
-        assertEquals(ShardRouting.UNKNOWN, tables.routingOf("books"));
+        await(() -> askedFor("/_cluster/state") == 1);
+        Thread.sleep(50);
+        assertEquals(ShardTable.UNKNOWN, tables.of("books"));
+    }
+
+    /** A master that is busy makes nobody forget, and leaves no node out. */
+    @Test
+    void aBusyMasterChangesNothing() throws Exception {
+        tables.refresh("books");
+        await(() -> isKnown("books"));
+        for (int status : new int[] {429, 503}) {
+            refusal = status;
+            long before = askedFor("/_cluster/state");
+            nanos.addAndGet(TimeUnit.SECONDS.toNanos(10));
+            await(() -> {
+                tables.refresh("books");
+                return askedFor("/_cluster/state") > before;
+            });
+            Thread.sleep(50);
+            assertTrue(isKnown("books"));
+            assertEquals(0, client.nodesLeftOut());
+        }
+    }
+
+    /** A data stream of several indices is of no use, and is not asked for again before five minutes have passed. */
+    @Test
+    void aTargetOfNoUseIsSeldomAskedFor() throws Exception {
+        StringBuilder many = new StringBuilder("{\"metadata\":{\"indices\":{");
+        for (int index = 0; index < 1_000; index++) {
+            many.append(index == 0 ? "" : ",")
+                    .append("\"ds-" + index + "\":{\"routing_num_shards\":10,\"settings\":{"
+                            + "\"index\":{\"number_of_shards\":\"10\"}}}");
+        }
+        answers.put("/_cluster/state/metadata,routing_table/stream?", many + "}}}");
+        answers.put("/_alias/stream?", "{}");
+        for (int second = 0; second < 299; second++) {
+            tables.refresh("stream");
+            nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+            if (second == 0) {
+                await(() -> askedFor("/_alias/stream") == 1);
+                Thread.sleep(50);
+            }
+        }
+        assertEquals(1, askedFor("/_cluster/state"));
+    }
+
+    /** While one question is open, no other one is put, for whatever target. */
+    @Test
+    void oneQuestionIsOpenAtATime() throws Exception {
+        for (int target = 0; target < 20; target++) {
+            tables.refresh("books-" + target);
+        }
+        await(() -> askedFor("/_cluster/state") >= 1);
+        assertTrue(askedFor("/_cluster/state") < 20);
+    }
+
+    /** An answer that no honest cluster gives ends no thread and takes no memory; the requests go on. */
+    @Test
+    void aWickedAnswerIsOfNoUse() throws Exception {
+        String name = "x".repeat(60_000);
+        StringBuilder wicked = new StringBuilder();
+        for (int level = 0; level < 10; level++) {
+            wicked.append("{\"").append(name).append("\":");
+        }
+        wicked.append("[").append("1,".repeat(20_000)).append("1]").append("}".repeat(10));
+        answers.put("/_cluster/state/metadata,routing_table/books?", wicked.toString());
+        tables.refresh("books");
+        await(() -> askedFor("/_cluster/state") == 1);
+        Thread.sleep(100);
+        assertTrue(client.isRunning());
+        assertEquals(ShardTable.UNKNOWN, tables.of("books"));
     }
 
     /** Whoever may not ask for shards asks again after five minutes. */
