@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two nodes over real sockets that say of their shards where they are: what a node that is busy or slow costs others. */
 class RequestsByShardIT {
@@ -94,8 +94,8 @@ class RequestsByShardIT {
 
     /** Two nodes, one of which refuses every bulk request with a status that says nothing of the documents. */
     @ParameterizedTest
-    @CsvSource({"429, 3", "429, 20", "500, 3"})
-    void aNodeThatRefusesBulksCostsNoDocument(int status, String inFlight) {
+    @ValueSource(strings = {"3", "20"})
+    void aNodeThatRefusesBulksCostsNoDocument(String inFlight) {
         String urls = nodes.get(0).url() + "," + nodes.get(1).url();
         try (TaskHarness harness = new TaskHarness(
                 urls,
@@ -107,7 +107,7 @@ class RequestsByShardIT {
             harness.put(records(harness, TaskHarness.PARTITION, 0, 300));
             harness.putUntilCompleted();
             MisbehavingServer.sleep(300);
-            statusOfFirst = status;
+            statusOfFirst = 429;
             harness.put(records(harness, TaskHarness.PARTITION, 300, 1_000));
             harness.putUntilCompleted();
             assertEquals(Set.of(), Set.copyOf(harness.deadLetters));

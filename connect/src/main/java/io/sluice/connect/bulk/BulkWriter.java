@@ -303,6 +303,8 @@ public final class BulkWriter implements BulkClient.Listener {
     private record Failed(int status, ItemError error, Exception cause, boolean isOfNode) {}
 
     private void go(Bulk bulk, Step step, Failed why) {
+        // Another node may serve what this one did not.
+        bulk.setNode("");
         switch (step) {
             case REPEAT ->
                 repeat(bulk, Failures.describe(bulk, why.status(), why.error(), why.cause()), why.isOfNode());

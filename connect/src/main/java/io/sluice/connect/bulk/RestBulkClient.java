@@ -71,21 +71,16 @@ public final class RestBulkClient implements BulkClient {
     }
 
     private void sendBulk(Bulk bulk, Listener listener) {
+        if (shards != null && bulk.isOneOfSeveral()) {
+            shards.refresh(bulk.index());
+        }
         List<Operation> operations = bulk.operations();
         long length = bulk.bodyBytes();
         ClusterRequest request = new ClusterRequest(
                 "POST",
                 path(bulk) + "/_bulk" + query,
                 () -> compressed ? new CompressedBulkBody(operations) : new BulkBody(operations, length));
-        client.send(request, node(bulk), new Answers(bulk, operations, listener));
-    }
-
-    /** The id of the node that the request is to go to, empty for any: another one may serve what this one did not. */
-    private String node(Bulk bulk) {
-        if (shards != null && bulk.isOneOfSeveral()) {
-            shards.refresh(bulk.index());
-        }
-        return bulk.attempts() > 1 ? "" : bulk.node();
+        client.send(request, bulk.node(), new Answers(bulk, operations, listener));
     }
 
     @Override
