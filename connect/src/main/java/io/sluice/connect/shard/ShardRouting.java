@@ -19,8 +19,8 @@ public record ShardRouting(int shards, int routingShards, int partitionSize) {
     /** The shard of a document that the cluster names itself. */
     public static final int NO_SHARD = -1;
 
-    /** Far more than the 1,024 that Elasticsearch allows unless it is told otherwise. */
-    private static final int MOST_SHARDS = 1 << 14;
+    /** As many as Elasticsearch allows unless it is told otherwise; each request looks at all of them. */
+    private static final int MOST_SHARDS = 1 << 10;
 
     /** Whether these numbers can be those of an index. */
     public boolean isPossible() {
