@@ -13,8 +13,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Tests against the server that SLUICE_TEST_ELASTICSEARCH_URL names; an index called sluice-it is made anew for each. */
 @ExtendWith(LogSafety.class)
-abstract class RealElasticsearch {
-    static final String URL = System.getenv("SLUICE_TEST_ELASTICSEARCH_URL");
+public abstract class RealElasticsearch {
+    protected static final String URL = System.getenv("SLUICE_TEST_ELASTICSEARCH_URL");
     static final String INDEX = "sluice-it";
     private static final HttpClient HTTP = HttpClient.newHttpClient();
 
@@ -28,7 +28,7 @@ abstract class RealElasticsearch {
                         + "\"settings\":{\"number_of_replicas\":0}}");
     }
 
-    static String ask(String method, String path, String body) throws IOException, InterruptedException {
+    protected static String ask(String method, String path, String body) throws IOException, InterruptedException {
         HttpRequest.BodyPublisher publisher =
                 body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(body, UTF_8);
         HttpRequest request = HttpRequest.newBuilder(URI.create(URL + path))

@@ -3,6 +3,7 @@ package io.sluice.connect.shard;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.sluice.connect.RealElasticsearch;
 import io.sluice.connect.cluster.Answer;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.Operation;
@@ -11,10 +12,6 @@ import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.offset.Offsets;
 import io.sluice.connect.offset.Origin;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,10 +25,8 @@ import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
 /** The shard that we compute for a document, and the one where the server that SLUICE_TEST_ELASTICSEARCH_URL names has it. */
 @EnabledIfEnvironmentVariable(named = "SLUICE_TEST_ELASTICSEARCH_URL", matches = "http.*")
-class RealShardsIT {
-    private static final String URL = System.getenv("SLUICE_TEST_ELASTICSEARCH_URL");
+class RealShardsIT extends RealElasticsearch {
     private static final int DOCUMENTS = 300;
-    private static final HttpClient HTTP = HttpClient.newHttpClient();
 
     private final Offsets offsets = new Offsets(new SinkMetrics());
 
@@ -43,18 +38,8 @@ class RealShardsIT {
         }
     }
 
-    private static byte[] ask(String method, String path, String body) throws Exception {
-        HttpRequest.BodyPublisher publisher =
-                body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(body, UTF_8);
-        HttpRequest request = HttpRequest.newBuilder(URI.create(URL + path))
-                .header("Content-Type", "application/json")
-                .method(method, publisher)
-                .build();
-        return HTTP.send(request, HttpResponse.BodyHandlers.ofByteArray()).body();
-    }
-
     private static Map<String, String> answer(String method, String path, String body) throws Exception {
-        return new Answer(URL, 200, ask(method, path, body), false).scalars();
+        return new Answer(URL, 200, ask(method, path, body).getBytes(UTF_8), false).scalars();
     }
 
     private static void create(String index, String settings) throws Exception {
@@ -161,7 +146,7 @@ class RealShardsIT {
 
     @Test
     void aShrunkIndexHasOtherShards() throws Exception {
-        String node = new String(ask("GET", "/_cat/nodes?h=name", null), UTF_8)
+        String node = ask("GET", "/_cat/nodes?h=name", null)
                 .lines()
                 .findFirst()
                 .orElseThrow()
