@@ -36,6 +36,7 @@ from lab.suite.folder import find_suite
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from producers.dataset import DatasetError
+from producers.datasets.file import numbered_documents
 
 SAMPLE = 20_000
 LOAD_BYTES = 48_000_000
@@ -241,7 +242,7 @@ def load_count(path: str) -> int:
     """
     count = size = 0
     try:
-        for _, document in documents_of(path, LOAD_BYTES, "first"):
+        for _, document in numbered_documents(path):
             count, size = count + 1, size + len(document)
             if size >= LOAD_BYTES:
                 break

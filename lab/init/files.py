@@ -110,7 +110,7 @@ def write_files(texts: Mapping[Path, str]) -> None:
 
 def key_text(sample: Sample) -> str:
     """The key, and what it means for documents that share one."""
-    these = "all of them" if sample.whole else "these"
+    these = "these" if sample.total is None else f"all {sample.total:,} documents"
     if sample.key is None:
         return (
             f"key: none; no field is present and unique in {these}. The id is the document's number in the file, "
@@ -118,8 +118,8 @@ def key_text(sample: Sample) -> str:
         )
     if sample.repeats:
         return f"key: {sample.key}. Of {these}, {sample.repeats:,} overwrite an earlier document of the same key."
-    later = "" if sample.whole else " A later document with the key of an earlier one overwrites it."
-    return f"key: {sample.key}, present and unique in {these}.{later}"
+    doubt = " Not read to the end: a later document with the key of an earlier one overwrites it."
+    return f"key: {sample.key}, present and unique in {these}.{'' if sample.total else doubt}"
 
 
 def quoted(text: str | None) -> str:

@@ -37,7 +37,7 @@ class Rejection:
         reason: Elasticsearch's, without what it quotes of the document.
     """
 
-    where: str
+    where: object
     reason: str
 
 
@@ -103,7 +103,7 @@ def types_of(cluster: ElasticsearchClient) -> Callable[[str], bool]:
 def index_documents(
     cluster: ElasticsearchClient,
     index: str,
-    documents: Iterable[tuple[str, bytes]],
+    documents: Iterable[tuple[object, bytes]],
     clock: Callable[[], float] = time.monotonic,
 ) -> Indexed:
     """Index documents, each given with its place in the file, and make them searchable.
@@ -125,9 +125,9 @@ def index_documents(
     return Indexed(total, rejected, tuple(rejections), clock() - started_s)
 
 
-def batches(documents: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+def batches(documents: Iterable[tuple[object, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
     """The documents of one bulk request each."""
-    batch: list[tuple[str, bytes]] = []
+    batch: list[tuple[object, bytes]] = []
     size = 0
     for where, document in documents:
         if batch and (len(batch) == BATCH_DOCUMENTS or size + len(document) > BATCH_BYTES):
@@ -139,7 +139,7 @@ def batches(documents: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, 
         yield batch
 
 
-def bulk(cluster: ElasticsearchClient, index: str, batch: list[tuple[str, bytes]]) -> Iterator[Rejection]:
+def bulk(cluster: ElasticsearchClient, index: str, batch: list[tuple[object, bytes]]) -> Iterator[Rejection]:
     """Index the documents with ids of the server's making; those that it rejects."""
     body = b"".join(ACTION + document + b"\n" for _, document in batch)
     shown = "filter_path=errors,items.*.status,items.*.error"

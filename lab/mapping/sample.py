@@ -1,16 +1,16 @@
 """A sample of a file's documents, spread over it where it can be: their fields, and the field that can be their key."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from lab.errors import ProfileError
 from lab.mapping.fields import BlankNameError, Field
-from lab.mapping.keys import candidates, proposed_key
+from lab.mapping.keys import KeyCounts, Uniqueness, candidates, proposed_keys
 from producers.dataset import DatasetError
-from producers.datasets.file import BYTE_ORDER_MARK, COMPRESSED, key_of, numbered_documents, parsed_document
+from producers.datasets.file import BYTE_ORDER_MARK, is_plain, key_of, numbered_documents, parsed_document
 
 METADATA = frozenset({"_field_names", "_id", "_ignored", "_index", "_nested_path", "_routing", "_source", "_type"})
 """Names of fields that Elasticsearch keeps for itself; it rejects documents that have one."""
@@ -20,8 +20,14 @@ MOST_CANDIDATES = 10
 """Of more fields that are unique in the first thousand documents, the likeliest are followed: memory is bounded."""
 SPOTS = 100
 """Places of a large file at which as many documents are read; a file that is sorted shows all of its kinds so."""
+KEPT_BYTES = 64 << 20
+"""Documents that a sample keeps in memory while a file is read that has no offsets, such as a compressed one."""
+MOST_KEYS = 3
+"""Of more fields that may be the key, the likeliest are read to the end of the file."""
+CHECKED_BYTES = 1 << 30
+"""Of a larger file, keys are not read to the end: parsing takes some 10 s per GB."""
 
-Extent = Literal["whole", "spread", "first"]
+Extent = Literal["whole", "spread"]
 
 
 @dataclass(frozen=True)
@@ -30,9 +36,10 @@ class Sample:
 
     Attributes:
         documents: How many were read.
-        extent: Whether these are all of them, some from all over the file, or the first.
+        extent: All of them, or some from all over the file.
         key: The field that is their key; `None` where there is none.
-        repeats: Documents whose key an earlier one has, too.
+        repeats: Documents whose key an earlier one has, too: of the whole file where `total` is known.
+        total: Documents of the file; `None` where it is too large to read all keys.
     """
 
     path: str
@@ -41,6 +48,7 @@ class Sample:
     root: Field
     key: str | None
     repeats: int
+    total: int | None
 
     @property
     def whole(self) -> bool:
@@ -52,10 +60,8 @@ class Sample:
         """Text on the documents read."""
         name, count = Path(self.path).name, f"{self.documents:,} documents"
         if self.documents == 1:
-            return f"the {'only' if self.whole else 'first'} document of {name}"
-        if self.extent == "spread":
-            return f"{count} of {name}, spread over the file"
-        return f"{'all' if self.whole else 'the first'} {count} of {name}"
+            return f"the only document of {name}" if self.whole else f"one document of {name}"
+        return f"all {count} of {name}" if self.whole else f"{count} of {name}, spread over the file"
 
 
 class _Reading:
@@ -65,10 +71,10 @@ class _Reading:
         self.key = key
         self.root = Field("")
         self.documents = 0
-        self.keys: set[int] = set()
+        self.counts = KeyCounts([] if key is None else [key])
         self.bad: list[str] = []
 
-    def take(self, where: str, line: bytes) -> None:
+    def take(self, where: object, line: bytes) -> None:
         """Take note of a document, or of what is wrong with it."""
         try:
             parsed = self.checked(where, line)
@@ -88,16 +94,17 @@ class _Reading:
             for leaf in candidates(self.root, FIRST)[MOST_CANDIDATES:]:
                 leaf.keys = None
 
-    def checked(self, where: str, line: bytes) -> dict[str, Any]:
+    def checked(self, where: object, line: bytes) -> dict[str, Any]:
         """The document of a line that a run would take."""
         parsed = parsed_document(where, line)
         if reserved := METADATA & parsed.keys():
             raise DatasetError(f"{where}: {min(reserved)}: Elasticsearch reserves this name; rename the field")
         if self.key is not None:
-            self.keys.add(hash(key_of(where, parsed, self.key)))
+            key_of(where, parsed, self.key)
+            self.counts.see(parsed)
         return parsed
 
-    def take_all(self, documents: Iterable[tuple[str, bytes]]) -> None:
+    def take_all(self, documents: Iterable[tuple[object, bytes]]) -> None:
         """Take note of documents until too many of them are bad.
 
         Raises:
@@ -130,13 +137,42 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
     try:
         extent = extent_of(path, most)
         reading.take_all(documents_of(path, most, extent))
+        if not reading.documents:
+            raise ProfileError(f"{path}: is empty; expected one JSON object per line")
+        names = proposed_keys(reading.root, reading.documents)[:MOST_KEYS] if key is None else [key]
+        read = reading.counts.result if extent == "whole" and key else uniqueness(path, names, key)
     except DatasetError as error:
         raise ProfileError(str(error)) from error
-    if not reading.documents:
-        raise ProfileError(f"{path}: is empty; expected one JSON object per line")
-    chosen = key or proposed_key(reading.root, reading.documents)
-    repeats = reading.documents - len(reading.keys) if key else 0
-    return Sample(path, reading.documents, extent, reading.root, chosen, repeats)
+    total = reading.documents if extent == "whole" else read and read.documents
+    unique = [name for name in names if read is None or read.repeats.get(name) == 0]
+    found = key or next(iter(unique), None)
+    repeats = (read or reading.counts.result).repeats.get(found, 0) if found else 0
+    return Sample(path, reading.documents, extent, reading.root, found, repeats, total)
+
+
+def uniqueness(path: str, names: Sequence[str], key: str | None) -> Uniqueness | None:
+    """Read all keys of a file; `None` where it is too large for that, or nothing may be its key.
+
+    Args:
+        names: Fields that may be the key.
+        key: The field that every document must have, since the user named it.
+
+    Raises:
+        DatasetError: The file cannot be read to its end, or a document does not serve.
+    """
+    if not names or (is_plain(path) and Path(path).stat().st_size > CHECKED_BYTES):
+        return None
+    counts, size = KeyCounts(names), 0
+    for number, document in numbered_documents(path):
+        size += len(document)
+        if size > CHECKED_BYTES:
+            return None
+        where = f"{path}:{number}"
+        parsed = parsed_document(where, document)
+        if key is not None:
+            key_of(where, parsed, key)
+        counts.see(parsed)
+    return counts.result
 
 
 def extent_of(path: str, most: int) -> Extent:
@@ -145,19 +181,62 @@ def extent_of(path: str, most: int) -> Extent:
     Raises:
         DatasetError: It cannot be read.
     """
-    if sum(1 for _ in islice(numbered_documents(path), most + 1)) <= most:
-        return "whole"
-    return "first" if Path(path).suffix in COMPRESSED else "spread"
+    return "whole" if sum(1 for _ in islice(numbered_documents(path), most + 1)) <= most else "spread"
 
 
-def documents_of(path: str, most: int, extent: Extent) -> Iterator[tuple[str, bytes]]:
+@dataclass(frozen=True)
+class Place:
+    """Place of a document in a plain file, which is counted as a line only for a message.
+
+    Attributes:
+        offset: Of the line's first byte.
+    """
+
+    path: str
+    offset: int
+
+    def __str__(self) -> str:
+        """The file and the number of the line, from 1."""
+        line, left = 1, self.offset
+        with Path(self.path).open("rb") as file:
+            while left and (chunk := file.read(min(left, 1 << 20))):
+                line, left = line + chunk.count(b"\n"), left - len(chunk)
+        return f"{self.path}:{line}"
+
+
+def documents_of(path: str, most: int, extent: Extent) -> Iterator[tuple[object, bytes]]:
     """The documents of a sample, each with its place as a message names it; the same ones each time."""
-    if extent == "spread":
+    if extent == "spread" and is_plain(path):
         for offset, document in spread_documents(path, most):
-            yield f"{path} at byte {offset + 1}", document
+            yield Place(path, offset), document
         return
-    for line_number, document in islice(numbered_documents(path), most):
-        yield f"{path}:{line_number}", document
+    numbered = numbered_documents(path)
+    for number, document in numbered if extent == "whole" else spread_blocks(numbered, most):
+        yield f"{path}:{number}", document
+
+
+def spread_blocks(documents: Iterable[tuple[int, bytes]], most: int) -> Iterator[tuple[int, bytes]]:
+    """Number and bytes of documents in blocks at even distances: at most so many, and at least half of them.
+
+    Fewer where they are large: `KEPT_BYTES` bounds what is kept. Blocks are thinned, each second one, as more come.
+    """
+    most_blocks = max(2, min(2 * SPOTS, most))
+    length, stride, size = max(1, most // most_blocks), 1, 0
+    blocks: list[list[tuple[int, bytes]]] = []
+    for count, (number, document) in enumerate(documents):
+        block, place = divmod(count, length)
+        if block % stride:
+            continue
+        if not place:
+            while len(blocks) == most_blocks or (size > KEPT_BYTES and len(blocks) > 1):
+                blocks, stride = blocks[::2], 2 * stride
+                size = sum(len(kept) for each in blocks for _, kept in each)
+            if block % stride:
+                continue
+            blocks.append([])
+        blocks[-1].append((number, document))
+        size += len(document)
+    return islice(chain.from_iterable(blocks), most)
 
 
 def spread_documents(path: str, most: int) -> Iterator[tuple[int, bytes]]:

@@ -167,7 +167,12 @@ def numbered_documents(path: str) -> Iterator[tuple[int, bytes]]:
             yield line_number, document
 
 
-def parsed_document(where: str, document: bytes) -> dict[str, Any]:
+def is_plain(path: str) -> bool:
+    """Check that a document begins behind each line feed of the file itself."""
+    return Path(path).suffix not in COMPRESSED
+
+
+def parsed_document(where: object, document: bytes) -> dict[str, Any]:
     """The JSON object of a line.
 
     Raises:
@@ -185,7 +190,7 @@ def parsed_document(where: str, document: bytes) -> dict[str, Any]:
     return parsed
 
 
-def key_of(where: str, parsed: dict[str, Any], key_field: str) -> bytes:
+def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
     """The key of a document.
 
     Raises:

@@ -9,7 +9,9 @@ import pytest
 import zstandard
 
 from lab.errors import ProfileError
-from lab.mapping.sample import documents_of, extent_of, read_sample
+from lab.init.files import key_text
+from lab.mapping import sample as sample_module
+from lab.mapping.sample import documents_of, extent_of, read_sample, spread_blocks
 from tests.unit.mapping.sampled import Sampled
 from tests.unit.messages import MakeMessage
 
@@ -70,26 +72,60 @@ def test_a_sample_of_a_larger_file_is_spread_over_it(sampled: Sampled, message: 
     assert min(counts) > 40
 
 
-def test_a_spread_sample_is_the_same_each_time_and_names_bytes(sampled: Sampled) -> None:
-    """What is checked on a server is what was looked at; a byte leads to the line."""
+def test_a_spread_sample_is_the_same_each_time_and_names_lines(sampled: Sampled) -> None:
+    """Each document that is checked on a server was looked at, and stands in the line that a message names."""
     sampled(*({"number": n} for n in range(101)))
     path = str(sampled.path)
 
     places = list(documents_of(path, 7, extent_of(path, 7)))
 
     assert places == list(documents_of(path, 7, "spread"))
-    content = sampled.path.read_bytes()
-    for where, document in places:
-        start = int(where.rpartition(" ")[2]) - 1
-        assert content[start:].partition(b"\n")[0] == document
-    assert len({where for where, _ in places}) == 7
+    lines = sampled.path.read_bytes().splitlines()
+    assert [lines[int(str(where).removeprefix(f"{path}:")) - 1] for where, _ in places] == [of for _, of in places]
+    assert len({str(where) for where, _ in places}) == 7
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_document(sampled: Sampled) -> None:
     """Neither in a spread sample."""
     sampled.path.write_bytes(b"\xef\xbb\xbf" + b'{"n":1}\n\n' * 7)
 
-    assert next(documents_of(str(sampled.path), 3, "spread")) == (f"{sampled.path} at byte 1", b'{"n":1}')
+    where, document = next(documents_of(str(sampled.path), 3, "spread"))
+
+    assert (str(where), document) == (f"{sampled.path}:1", b'{"n":1}')
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 200, 1000])
+def test_a_sample_of_a_stream_is_blocks_from_all_over_it(most: int) -> None:
+    """At most so many and at least half; each tenth of the stream has its share of them."""
+    taken = [number for number, _ in spread_blocks(((n, b"{}") for n in range(50_003)), most)]
+
+    assert -(-most // 2) <= len(taken) <= most
+    assert taken == sorted(set(taken))
+    tenths = [sum(n * 5000 <= number < (n + 1) * 5000 for number in taken) for n in range(10)]
+    assert max(tenths) - min(tenths) <= max(1, most // 50)
+
+
+def test_large_documents_of_a_stream_are_fewer_in_its_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that memory is bounded; the rest is still from all over it."""
+    monkeypatch.setattr(sample_module, "KEPT_BYTES", 10_000)
+
+    taken = list(spread_blocks(((n, b"x" * 1000) for n in range(1000)), 500))
+
+    assert sum(len(document) for _, document in taken) <= 13_000
+    assert max(number for number, _ in taken) > 700
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_a_compressed_file_is_sampled_all_over(tmp_path: Path, suffix: str) -> None:
+    """A pass over it finds both kinds of a file that is sorted."""
+    lines = b"".join(b'{"%s":%d}\n' % (b"low" if n < 600 else b"high", n) for n in range(1000))
+    path = tmp_path / f"books.ndjson.{suffix}"
+    path.write_bytes(gzip.compress(lines) if suffix == "gz" else zstandard.compress(lines))
+
+    sample = read_sample(str(path), 100)
+
+    assert (sample.extent, 50 <= sample.documents <= 100) == ("spread", True)
+    assert sample.root.children.keys() == {"low", "high"}
 
 
 @pytest.mark.parametrize(
@@ -97,21 +133,49 @@ def test_a_byte_order_mark_is_no_part_of_the_first_document(sampled: Sampled) ->
     [("gz", "cannot be read: "), ("zst", r"is not JSON at column \d+: ")],
     ids=["gz", "zst"],
 )
-def test_of_a_compressed_file_the_first_documents_are_read_and_no_more(
-    tmp_path: Path, suffix: str, why: str, message: MakeMessage
-) -> None:
-    """What follows the sample may even be broken off; within it, that is a refusal."""
-    lines = b"".join(b'{"id":"%s"}\n' % os.urandom(500).hex().encode() for _ in range(5000))
+def test_a_compressed_file_that_breaks_off_is_refused(tmp_path: Path, suffix: str, why: str) -> None:
+    """Wherever it breaks off, for a run would refuse it."""
+    lines = b"".join(b'{"id":"%s"}\n' % os.urandom(16).hex().encode() for _ in range(5000))
     packed = gzip.compress(lines) if suffix == "gz" else zstandard.compress(lines)
     path = tmp_path / f"books.ndjson.{suffix}"
     path.write_bytes(packed[: len(packed) * 3 // 4])
 
-    sample = read_sample(str(path), 7)
-
-    assert (sample.documents, sample.extent) == (7, "first")
-    assert sample.text == message(7, f"books.ndjson.{suffix}")
     with pytest.raises(ProfileError, match=why):
-        read_sample(str(path), 5000)
+        read_sample(str(path), 7)
+
+
+def test_a_field_whose_values_repeat_after_the_sample_is_no_key(sampled: Sampled) -> None:
+    """All keys of the file are read; the next field that may be one is."""
+    documents = [{"id": n, "isbn": f"b{n}"} for n in range(1000)]
+
+    sample = sampled(*documents, {"id": 501, "isbn": "new"}, most=100)
+
+    assert (sample.key, sample.repeats, sample.total) == ("isbn", 0, 1001)
+
+
+def test_repeats_of_a_given_key_are_counted_in_the_whole_file(sampled: Sampled) -> None:
+    """Also where the sample has none."""
+    sample = sampled(*({"id": n} for n in range(1000)), *({"id": n} for n in range(3)), most=100, key="id")
+
+    assert (sample.key, sample.repeats, sample.total) == ("id", 3, 1003)
+
+
+def test_a_document_without_the_given_key_is_named_wherever_it_stands(sampled: Sampled) -> None:
+    """As a run would name it."""
+    with pytest.raises(ProfileError, match=r":1001: id: the key field is missing"):
+        sampled(*({"id": n} for n in range(1000)), {"n": 1}, most=100, key="id")
+
+
+def test_of_a_file_too_large_to_read_all_keys_the_doubt_is_said(
+    sampled: Sampled, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
+    """A key is proposed all the same."""
+    monkeypatch.setattr(sample_module, "CHECKED_BYTES", 5000)
+
+    sample = sampled(*({"id": n} for n in range(1000)), most=100)
+
+    assert (sample.key, sample.total) == ("id", None)
+    assert key_text(sample) == message("id")
 
 
 @pytest.mark.parametrize(
