@@ -69,6 +69,7 @@ CASES = {
     "counters once a second": world(1.111, 1.5, machine=replace(USUAL, sample_s=1.0)),
     "updates": updates(world(1.176, 0.8)),
     "duets": duets(world(1.176, 0.9, 1.0, blocks=6)),
+    "several indices": replace(world(1.176, 0.8), shares=(0.5, 0.3, 0.2)),
     "a ramp that lasts": world(1.176, 2.0, machine=Machine(ramp_s=6.0)),
 }
 

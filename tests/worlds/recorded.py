@@ -1,8 +1,8 @@
 """Runs and suites whose truth is known, as folders hold them: a model of servers in place of servers."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,13 @@ from lab.analysis.result import analysed
 from lab.analysis.suite.folder import CountedRun, SuiteRecords
 from lab.analysis.suite.result import suite_result
 from lab.records.run import Phase, Run, SinkHistograms
-from lab.records.samples import Sample
+from lab.records.samples import IndexCounters, Sample
 from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteResult, SuiteRun, Variant
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples
 
 RATE = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
 CPU = MetricKey(name="cpu_s_per_million_docs", scope="elasticsearch")
+FINISH = "index_finish_s"
 CONTROL, AGAIN = "control", "control (again)"
 STEP_S = 0.02
 """Of the model's time."""
@@ -131,8 +132,13 @@ def recorded_run(
     *,
     rate_factor: float = 1.0,
     cpu_factor: float = 1.0,
+    shares: Sequence[float] = (),
 ) -> RunFolder:
-    """What a drain of these documents leaves behind, sampled twice a second from a moment that chance chooses."""
+    """What a drain of these documents leaves behind, sampled twice a second from a moment that chance chooses.
+
+    Args:
+        shares: Of the documents, those of each of several indices; empty for a single one.
+    """
     indexed = curve(known, machine, documents, rate_factor, draw)
     load_s = len(indexed) * STEP_S
     begins_s = START_S + FILL_S
@@ -141,25 +147,41 @@ def recorded_run(
     places = np.floor((read_s - begins_s) / STEP_S).astype(int)
     counted = np.where(places < 0, 0, indexed[np.clip(places, 0, len(indexed) - 1)]).astype(int)
     cpu_s = 30 + counted * known.cpu_s_per_million * cpu_factor / 1e6
+    sizes = sizes_of(documents, shares)
     seen = [
         _sample(
             (at, read),
             (int(count), min(documents, int(count) + machine.ahead_docs)),
             (known.created, cpu),
             (begins_s, begins_s + load_s),
+            indexed_of_each(int(count), sizes),
         )
         for at, read, count, cpu in zip(
             instants.tolist(), read_s.tolist(), counted.tolist(), cpu_s.tolist(), strict=True
         )
     ]
-    return RunFolder(Path(), _run(documents, load_s, known.created), tuple(seen), None)
+    return RunFolder(Path(), _run(documents, load_s, known.created, sizes), tuple(seen), None)
+
+
+def sizes_of(documents: int, shares: Sequence[float]) -> tuple[int, ...]:
+    """Documents of each of several indices."""
+    return tuple(round(documents * share) for share in shares)
+
+
+def indexed_of_each(count: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Documents in each index when so many are indexed in all: alike in each one that is not full yet."""
+    level, left = 0.0, float(count)
+    for place, size in enumerate(ordered := sorted(sizes)):
+        step = min(size - level, left / (len(ordered) - place))
+        level, left = level + step, left - step * (len(ordered) - place)
+    return tuple(round(min(size, level)) for size in sizes)
 
 
 _TEMPLATE = samples(Truth(ticks=1))[-1]
 _RUN = run(Truth(ticks=1))
 
 
-def _run(documents: int, load_s: float, created: float) -> Run:
+def _run(documents: int, load_s: float, created: float, sizes: Sequence[int]) -> Run:
     begins_s = START_S + FILL_S
     ends_s = begins_s + load_s
     phases = (
@@ -182,12 +204,24 @@ def _run(documents: int, load_s: float, created: float) -> Run:
             "documents": _RUN.documents.model_copy(update=counts),
             "sink_histograms": SinkHistograms(record_age=None, bulk_service_time=None),
             "questions": (),
+            "index_documents": {
+                name: _RUN.documents.model_copy(update=counts | {"indexed": round(size * created), "already_there": 0})
+                for name, size in _by_name(sizes).items()
+            },
         }
     )
 
 
+def _by_name(counts: Sequence[int]) -> dict[str, int]:
+    return {f"known-{number}": count for number, count in enumerate(counts, 1)}
+
+
 def _sample(
-    instants: tuple[float, float], counted: tuple[int, int], spent: tuple[float, float], load: tuple[float, float]
+    instants: tuple[float, float],
+    counted: tuple[int, int],
+    spent: tuple[float, float],
+    load: tuple[float, float],
+    each: Sequence[int],
 ) -> Sample:
     (at_s, read_s), (indexed, consumed), (created, cpu_s), (begins_s, ends_s) = instants, counted, spent, load
     elasticsearch, sink = _TEMPLATE.elasticsearch, _TEMPLATE.sink
@@ -202,7 +236,15 @@ def _sample(
             "at_s": at_s,
             "phase": phase,
             "elasticsearch": elasticsearch.model_copy(
-                update={"primaries": counters, "total": counters, "read_s": read_s}
+                update={
+                    "primaries": counters,
+                    "total": counters,
+                    "read_s": read_s,
+                    "indices": {
+                        name: IndexCounters(index_total=count, index_time_ms=count // 3)
+                        for name, count in _by_name(each).items()
+                    },
+                }
             ),
             "kafka": None,
             "sink": sink.model_copy(update={"records_read": consumed if at_s >= begins_s else 0}),
@@ -220,6 +262,7 @@ class World:
         blocks: Of duets, pairs of each comparison.
         documents: Of each drain.
         duets: Whether both runs of a comparison go at the same time, on two sets of servers.
+        shares: Of the documents, those of each of several indices, which are indexed alike until one is full.
     """
 
     variants: Mapping[str, Known]
@@ -228,11 +271,13 @@ class World:
     documents: int = 200_000
     repetition: bool = True
     duets: bool = False
+    shares: tuple[float, ...] = ()
 
     @property
     def metrics(self) -> tuple[MetricKey, ...]:
         """Metrics that are compared; the rates of two runs at the same time depend on each other."""
-        return (CPU,) if self.duets else (CPU, RATE)
+        indices = (MetricKey(name=FINISH, scope=f"index-{number}") for number in range(1, len(self.shares) + 1))
+        return (CPU,) if self.duets else (CPU, RATE, *indices)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -248,7 +293,18 @@ class World:
         ours, theirs = self.known(effect.variant), self.known(effect.against)
         if effect.metric == CPU.name:
             return ours.cpu_s_per_million / theirs.cpu_s_per_million
+        if effect.metric == FINISH:
+            number = int(effect.scope.removeprefix("index-")) - 1
+            return self.finish_s(effect.variant, number) / self.finish_s(effect.against, number)
         return ours.rate_per_s / theirs.rate_per_s
+
+    def finish_s(self, name: str, number: int) -> float:
+        """From the first document of all indices until one is full, without noise."""
+        still = replace(self.machine, within=0.0)
+        sizes = sizes_of(self.documents, self.shares)
+        full = sum(min(size, sizes[number]) for size in sizes)
+        indexed = curve(self.known(name), still, self.documents, 1.0, np.random.default_rng(1))
+        return float(np.searchsorted(indexed, full) - np.searchsorted(indexed, 1)) * STEP_S
 
 
 def suite_records(world: World, seed: int) -> SuiteRecords:
@@ -272,6 +328,7 @@ def suite_records(world: World, seed: int) -> SuiteRecords:
             cpu_factor=float(np.exp(cpu_factors[place] + shared[block - 1]))
             * (1 + machine.second_set if world.duets and name == order[block - 1][1] else 1)
             / drifted,
+            shares=world.shares,
         )
         one = SuiteRun(
             block=block,

@@ -1,5 +1,6 @@
 """What a suite says is held against servers whose truth is known, from samples to verdicts."""
 
+from dataclasses import replace
 from statistics import fmean, stdev
 
 import pytest
@@ -9,7 +10,7 @@ from lab.analysis.suite.folder import SuiteRecords
 from lab.records.run import WarningKind
 from lab.records.suite import VariantMetric
 from tests.worlds.cases import CASES, QUIET, held_against, updates, world
-from tests.worlds.recorded import CPU, RATE, judged, suite_records
+from tests.worlds.recorded import CPU, FINISH, RATE, judged, suite_records
 
 SUITES = 50
 LEAST_COVERED, MOST_FALSE = 0.89, 0.12
@@ -46,6 +47,14 @@ def test_updates_count_as_often_as_they_are_sent() -> None:
     told = held_against(updates(world(1.176, machine=QUIET, blocks=4)), 6)
     for metric in (CPU, RATE):
         assert max(map(abs, told[metric.name].errors)) < 0.03
+
+
+def test_each_of_several_indices_is_full_when_it_was() -> None:
+    """Half of the documents, three tenths and two tenths go into three of them, all alike until one is full."""
+    of = replace(world(1.176, machine=QUIET, blocks=4), shares=(0.5, 0.3, 0.2))
+    errors = held_against(of, 3)[FINISH].errors
+    assert len(errors) == 3 * 3 * 2
+    assert max(map(abs, errors)) < 0.03
 
 
 def test_rates_that_still_rise_after_the_warm_up_are_not_compared() -> None:
