@@ -20,7 +20,7 @@ from lab.stack.artifacts import LOCK_FILE, MAVEN_CENTRAL, Artifact, ArtifactLock
 from lab.stack.places import ROOT
 from lab.stack.plugin_jars import pom_tree
 
-KAFKA = "4.3.1"
+KAFKA = "4.4.0"
 KAFKA_COORDINATES = (
     f"org.apache.kafka:kafka_2.13:{KAFKA}",
     f"org.apache.kafka:connect-runtime:{KAFKA}",

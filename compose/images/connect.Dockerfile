@@ -1,5 +1,5 @@
 # A Kafka Connect worker with one sink plugin, and the agent that makes its JMX metrics readable over HTTP.
-ARG KAFKA=apache/kafka:4.3.1
+ARG KAFKA=apache/kafka:4.4.0
 ARG MAVEN=maven:3.9-eclipse-temurin-17
 ARG SINK=sluice
 

@@ -49,7 +49,10 @@ class Materials:
         return Material(jdk.version.replace("+", "_"), {"java": jdk.home})
 
     def kafka(self) -> Material:
-        """The lab's own Kafka, and what its image has besides: command-line tools, and passwords for the worker."""
+        """The lab's own Kafka, and what its image has besides: command-line tools, and passwords for the worker.
+
+        The extension for passwords is of 4.3.1: Maven Central has it of no later version (27 November 2026).
+        """
         artifacts = (*self._sets["kafka"], *self._more_sets["kafka-image"])
         jars = self._cache.fetch(artifacts)
         version = next(jar.stem.rpartition("-")[2] for jar in jars if jar.name.startswith("kafka-clients-"))

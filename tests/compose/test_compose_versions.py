@@ -25,7 +25,7 @@ DIGEST = f"sha256:{64 * 'a'}"
 LOCKED = {
     "ELASTICSEARCH_LOCKED": f"8.19.21@{DIGEST}",
     "OBSERVER_LOCKED": f"8.19.21@{DIGEST}",
-    "KAFKA_LOCKED": f"4.3.1@{DIGEST}",
+    "KAFKA_LOCKED": f"4.4.0@{DIGEST}",
     # As an experiment has it that leaves the version to the files.
     "ELASTICSEARCH_VERSION": "",
 }
@@ -59,13 +59,13 @@ def test_oldest_and_newest_understand_the_same(loaders: Mapping[str, Loader], wa
 @pytest.mark.parametrize(
     ("settings", "elasticsearch", "kafka"),
     [
-        ({}, f"{ELASTICSEARCH}:8.19.21@{DIGEST}", f"apache/kafka:4.3.1@{DIGEST}"),
+        ({}, f"{ELASTICSEARCH}:8.19.21@{DIGEST}", f"apache/kafka:4.4.0@{DIGEST}"),
         (
             {"ELASTICSEARCH_VERSION": "9.5.3", "OBSERVER_VERSION": "9.5.3", "KAFKA_VERSION": "4.2.0"},
             f"{ELASTICSEARCH}:9.5.3",
             "apache/kafka:4.2.0",
         ),
-        ({"ELASTICSEARCH_IMAGE": "mirror/e", "KAFKA_IMAGE": "mirror/k"}, "mirror/e:8.19.21", "mirror/k:4.3.1"),
+        ({"ELASTICSEARCH_IMAGE": "mirror/e", "KAFKA_IMAGE": "mirror/k"}, "mirror/e:8.19.21", "mirror/k:4.4.0"),
         (
             {
                 "ELASTICSEARCH_IMAGE": "mirror/e",
