@@ -64,6 +64,7 @@ def report(
         return
     analysis = analyse(find_run(runs, run))
     write_result(analysis)
-    show_result(analysis.result, write_report(analysis).parent, open_it=open_it)
+    write_report(analysis)
+    show_result(analysis, open_it=open_it)
     if as_json:
         print_json(analysis.result)

@@ -1,15 +1,14 @@
 """`sluice run`: one profile, from servers to report."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from lab.analysis.folder import read_run
 from lab.analysis.page.markdown import run_markdown
 from lab.analysis.page.terminal import terminal_table, verdict_line
+from lab.analysis.result import RunAnalysis
 from lab.cli.ci_files import CiFiles, junit_file
 from lab.cli.expectations import ending_of, expectation, failures
 from lab.cli.options import (
@@ -34,7 +33,6 @@ from lab.display import print_report, print_warnings
 from lab.engines import ENGINES
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
-from lab.records.result import Result
 from lab.run.folder import check_runs
 from lab.run.load.drivers import Drivers
 from lab.run.names import index_name, kept_index
@@ -147,8 +145,9 @@ def run(
     files.check()
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     with meanwhile(page, runs), files.without_result(chosen.name):
-        folder, result = servers.run(fitted, documents_of, runs, elsewhere)
-    show_result(result, folder.path, open_it=open_it)
+        analysis = servers.run(fitted, documents_of, runs, elsewhere)
+    show_result(analysis, open_it=open_it)
+    result = analysis.result
     print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))
     if as_json:
         print_json(result)
@@ -156,24 +155,19 @@ def run(
     if ending := files.write(
         ending_of(checks),
         lambda: junit_file(result.profile, checks),
-        lambda: summary_of(folder.path, result, checks),
+        lambda: run_markdown(analysis.folder.run, result, analysis.folder.samples, checks),
     ):
         raise ending
     return 0
 
 
-def summary_of(folder: Path, result: Result, checks: Mapping[str, str | None]) -> str:
-    """A run for the summary of a CI job."""
-    read = read_run(folder)
-    return run_markdown(read.run, result, read.samples, checks)
-
-
-def show_result(result: Result, folder: Path, *, open_it: bool) -> None:
+def show_result(analysis: RunAnalysis, *, open_it: bool) -> None:
     """The verdict, figures, warnings and the way to the report, after a run and whenever its report is drawn again."""
-    console.print(verdict_line(result, read_run(folder).samples, console.width))
+    folder, result = analysis.folder, analysis.result
+    console.print(verdict_line(result, folder.samples, console.width))
     console.print(terminal_table(result))
     print_warnings(result.warnings)
-    print_report(folder / "report.html", open_it=open_it)
+    print_report(folder.path / "report.html", open_it=open_it)
 
 
 def print_index(servers: Servers, target: TargetName, profile: Profile, kept: str | None) -> None:

@@ -125,7 +125,7 @@ def index_documents(
     return Indexed(total, rejected, tuple(rejections), clock() - started_s)
 
 
-def batches(documents: Iterable[tuple[object, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+def batches(documents: Iterable[tuple[object, bytes]]) -> Iterator[list[tuple[object, bytes]]]:
     """The documents of one bulk request each."""
     batch: list[tuple[object, bytes]] = []
     size = 0

@@ -143,7 +143,7 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
         read = reading.counts.result if extent == "whole" and key else uniqueness(path, names, key)
     except DatasetError as error:
         raise ProfileError(str(error)) from error
-    total = reading.documents if extent == "whole" else read and read.documents
+    total = reading.documents if extent == "whole" else read.documents if read else None
     unique = [name for name in names if read is None or read.repeats.get(name) == 0]
     found = key or next(iter(unique), None)
     repeats = (read or reading.counts.result).repeats.get(found, 0) if found else 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.page.report import write_report
-from lab.analysis.result import analyse, write_result
+from lab.analysis.result import RunAnalysis, analyse, write_result
 from lab.clients.target import Target, topics_of
 from lab.console import as_called
 from lab.display import RunDisplay
@@ -99,10 +99,8 @@ class Servers(ABC):
             beside: Profiles that will run on the same servers.
         """
 
-    def run(
-        self, profile: Profile, dataset: Dataset, runs: Path, drivers: Drivers | None = None
-    ) -> tuple[RunFolder, Result]:
-        """Run a fitted profile once, its stream sent by drivers on other hosts where there are some."""
+    def run(self, profile: Profile, dataset: Dataset, runs: Path, drivers: Drivers | None = None) -> RunAnalysis:
+        """Run a fitted profile once, its stream sent by drivers on other hosts where there are some; analyse it."""
         refuse_updates(profile, dataset)
         refuse_empty_indices(profile, dataset)
         with self.held():
@@ -116,7 +114,7 @@ class Servers(ABC):
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
                     remove_kept(target, {kept}, {folder.run_id})
             become_latest(folder.path, runs)
-        return folder, conclude(folder)
+        return conclude(folder)
 
     def run_together(self, profiles: Iterable[Profile]) -> bool:  # noqa: ARG002 - these servers are one set
         """Whether the different servers that fitted profiles ask for can run at the same time, side by side."""
@@ -247,12 +245,12 @@ def write_records(request: RunRequest, display: AbstractContextManager[RunProgre
         run_profile(request, shown)
 
 
-def conclude(folder: RunFolder) -> Result:
+def conclude(folder: RunFolder) -> RunAnalysis:
     """Make result and report of a run's records."""
     analysis = analyse(folder.path)
     write_result(analysis)
     write_report(analysis)
-    return analysis.result
+    return analysis
 
 
 @dataclass
@@ -345,7 +343,7 @@ class VariantBench(ABC):
     def concluded(self, variant: Variant, folder: RunFolder, *, short: bool) -> Result:
         """Result and report of a run's records."""
         assert self.target is not None  # noqa: S101 - the run had one
-        result = conclude(folder)
+        result = conclude(folder).result
         if result.status != "verified":
             self.inputs.forget(*self.inputs_of(variant, short=short), self.target.endpoints)
         return result

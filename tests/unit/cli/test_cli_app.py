@@ -120,11 +120,9 @@ def test_a_void_run_says_every_law_that_is_broken(
     result = SimpleNamespace(
         status="failed", warnings=(), verification=SimpleNamespace(problems=("7 documents are missing", "1 is double"))
     )
-    servers = SimpleNamespace(
-        fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=tmp_path), result), stay=False
-    )
+    analysis = SimpleNamespace(result=result, folder=SimpleNamespace(path=tmp_path, samples=()))
+    servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_: analysis, stay=False)
     monkeypatch.setattr(run, "servers_of", lambda *_: servers)
-    monkeypatch.setattr(run, "read_run", lambda _: SimpleNamespace(samples=()))
     monkeypatch.setattr(run, "verdict_line", lambda *_: "the line")
     monkeypatch.setattr(run, "terminal_table", lambda _: "the table")
     status, out, err = sluice("run", "quickstart")
@@ -138,16 +136,14 @@ def test_a_report_that_is_drawn_again_says_what_its_run_said(
     """Warnings, and the path of the report as it can be typed."""
     warned = with_warnings(measured(Truth(ticks=2)), servers_elsewhere())
     folder = written(tmp_path / "runs" / "books" / "1", warned, samples(Truth(ticks=2)))
-    result = analyse(folder).result
-    servers = SimpleNamespace(
-        fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=folder), result), stay=False
-    )
+    analysis = analyse(folder)
+    servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_: analysis, stay=False)
     monkeypatch.setattr(run, "servers_of", lambda *_: servers)
     monkeypatch.chdir(tmp_path)
     ran = sluice("run", "quickstart")[1].splitlines()
     again = sluice("report", "1")[1].splitlines()
     assert again == ran[1:]
-    assert sum(line.startswith("! ") for line in again) == len(result.warnings) > 1
+    assert sum(line.startswith("! ") for line in again) == len(analysis.result.warnings) > 1
     assert again[-1] == "report: runs/books/1/report.html"
 
 

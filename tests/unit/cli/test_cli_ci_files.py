@@ -1,13 +1,12 @@
 """The files that tell a CI system how a run ended."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NoReturn
 from xml.etree import ElementTree
 
 import pytest
 
-from lab.analysis.result import analyse
+from lab.analysis.result import RunAnalysis, analyse
 from lab.cli import run as run_command
 from lab.cli.app import main
 from lab.cli.ci_files import CiFiles, junit_file
@@ -97,11 +96,11 @@ class Servers:
         """The profile itself."""
         return profile
 
-    def run(self, *_: object) -> tuple[SimpleNamespace, object]:
-        """The folder of the run and its result, or the error that ended it."""
+    def run(self, *_: object) -> RunAnalysis:
+        """The run and its result, or the error that ended it."""
         if isinstance(self.ending, SluiceError):
             raise self.ending
-        return SimpleNamespace(path=self.ending), analyse(self.ending).result
+        return analyse(self.ending)
 
 
 def ran(monkeypatch: pytest.MonkeyPatch, folder: Path, ending: Path | SluiceError) -> int:

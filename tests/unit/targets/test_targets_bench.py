@@ -112,7 +112,7 @@ def test_short_runs_are_not_resized(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     ran: list[str] = []
     monkeypatch.setattr(servers, "write_records", lambda request, _: ran.append(request.profile.load.mode))
     monkeypatch.setattr(servers, "remove_traces", lambda *_, **__: None)
-    monkeypatch.setattr(servers, "conclude", lambda _: SimpleNamespace(status="verified"))
+    monkeypatch.setattr(servers, "conclude", lambda _: SimpleNamespace(result=SimpleNamespace(status="verified")))
     streaming = {
         name: load_profile("quickstart", overrides=("load.mode=stream", "load.rate_docs_per_s=600"))
         for name in variants
@@ -140,7 +140,7 @@ def test_the_next_run_fills_topics_of_its_own_after_one_that_is_void(
     profile, dataset = bench.inputs_of(variant, short=False)
     key = topics_key(profile, dataset, bench.target.endpoints) or ""
     bench.inputs.topics[key] = cast("FilledTopics", SimpleNamespace())
-    monkeypatch.setattr(servers, "conclude", lambda _: SimpleNamespace(status=status))
+    monkeypatch.setattr(servers, "conclude", lambda _: SimpleNamespace(result=SimpleNamespace(status=status)))
     bench.concluded(variant, RunFolder(tmp_path, "7"), short=False)
     assert (key in bench.inputs.topics) is is_kept
 
