@@ -7,7 +7,7 @@ an inherited value meaningless takes that value with it:
 - another dataset drops the inherited options that it does not have, and the inherited mapping;
 - another mapping drops the inherited `disabled_fields`, as everything does that drops the mapping;
 - another model of the same dataset drops the inherited mapping;
-- `load.mode: drain` drops an inherited rate;
+- `load.mode: drain` drops an inherited rate; another mode or `load.via` drops what only a drain has;
 - `load.via: direct` or `rally` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
 - `load.via` drops what only loads of another way have;
 - `load.mode: query` drops the inherited rate, `via` with what only a load of that way has, and the same sections;
@@ -23,7 +23,7 @@ from dataclasses import replace
 from lab.engines import ENGINES
 from lab.profiles.datasets import dataset_in
 from lab.profiles.located import Located
-from lab.profiles.models import NOT_KAFKA, Direct, QueryOnly, Rally, keys_only_of
+from lab.profiles.models import NOT_KAFKA, Direct, Drain, QueryOnly, Rally, keys_only_of
 from lab.profiles.problems import Problem
 
 VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
@@ -38,6 +38,8 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 
 ONLY_QUERIES = keys_only_of(QueryOnly)
 """What a load has that reads a kept index, and no other."""
+
+_ONLY_DRAINS = keys_only_of(Drain)
 
 _ONLY_VIA = {"kafka": (), "direct": keys_only_of(Direct), "rally": keys_only_of(Rally)}
 """Way of a load → what no load of another way has."""
@@ -112,6 +114,8 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
     mode, via = _stated(nearer, "load", "mode"), _stated(nearer, "load", "via")
     if mode == "drain" or via in NOT_KAFKA:
         yield ("load", "rate_docs_per_s")
+    if mode in ("stream", "query") or via in NOT_KAFKA:
+        yield from (("load", name) for name in _ONLY_DRAINS)
     if via in NOT_KAFKA:
         yield from (("load", "mode"), *((section,) for section in WITHOUT_USE_FOR_DIRECT))
     if mode == "query":

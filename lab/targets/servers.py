@@ -42,6 +42,7 @@ from lab.stack.kafka import OVERRIDABLE
 from lab.stack.places import ROOT
 from lab.suite.duets import PairBench
 from lab.suite.plan import server_shape
+from lab.targets.warm_up import warmed_up
 from producers.dataset import BATCH_DOCUMENTS, Dataset
 
 CLIENTS = ("consumer", "producer", "admin")
@@ -108,7 +109,7 @@ class Servers(ABC):
             folder = RunFolder.create(runs, profile.name)
             try:
                 request = RunRequest(profile, dataset, target, folder, command=typed_command(), drivers=drivers)
-                write_records(request, RunDisplay().showing())
+                write_records(warmed_up(request), RunDisplay().showing())
             finally:
                 # Servers of others keep nothing of ours.
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
