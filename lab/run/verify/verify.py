@@ -1,7 +1,7 @@
 """Verification: reads back the topic, every id and a random sample of documents, and accounts for every document."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -32,7 +32,7 @@ from lab.run.verify.accounting import (
     hashes_of,
     recorded,
 )
-from lab.run.verify.contents import SourceRules
+from lab.run.verify.contents import FormlessError, SourceRules
 from lab.run.verify.topic import TopicComparison, compare_topic
 from producers.dataset import Dataset
 from producers.part import parts_of
@@ -302,37 +302,49 @@ def by_contents(
 ) -> Found:
     """Hold every document against the dataset by its contents, since its id tells nothing of it.
 
-    Of an index that rebuilds `_source`, or keeps none, only their number can be compared.
+    Of an index that keeps no `_source`, or documents without a form (`SourceRules.form`), only the number is compared.
     """
     index, dataset = target.names.index, target.dataset
-    if SourceRules.of(*cluster.described(index)).kind != "stored" or cluster.rebuilt_vectors(index):
+    rules = SourceRules.of(*cluster.described(index))
+    hashes = None if cluster.rebuilt_vectors(index) else produced_hashes(target, letters, kafka, rules)
+    if hashes is None:
         numbers = (dataset.documents, cluster.count(index), len(letters))
         alike = (np.zeros(number, dtype=np.int64) for number in numbers)
         return Found(compare_contents(*alike), contents="counts only")
-    refused = kafka.records_at(target.names.topic, [(letter.partition, letter.offset) for letter in letters])
-    records = chain.from_iterable(dataset.batches(0, dataset.documents))
-    dead, produced = (
-        np.fromiter((content_hash(orjson.loads(target.as_stored(value))) for _, value in pairs), dtype=np.int64)
-        for pairs in (refused.values(), records)
-    )
+    produced, dead = hashes
     stored = all_read(
-        lambda: (np.fromiter(map(content_hash, page), dtype=np.int64) for page in cluster.contents(index)),
+        lambda: (content_hashes(page, rules) for page in cluster.contents(index)),
         lambda done: on_progress(done, "reading every document back"),
     )
     comparison = compare_contents(produced, stored, dead)
     return Found(
         comparison,
-        contents="as stored",
+        contents=f"as {rules.kind}",
         missing_named=[
             dataset.key(position).decode() for position in first_places(comparison.missing[:NAMED], produced)
         ],
         sampled=len(stored),
+        not_compared=rules.not_compared,
     )
 
 
-def content_hash(document: object) -> int:
-    """A hash of a document as JSON, whatever the order of its names, good within this process."""
-    return hash(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
+def produced_hashes(
+    target: VerificationTarget, letters: Sequence[DeadLetter], kafka: KafkaTopics, rules: SourceRules
+) -> tuple[Hashes, Hashes] | None:
+    """Hashes of the documents that must be stored, and of those that were refused; `None` if one has no form."""
+    refused = kafka.records_at(target.names.topic, [(letter.partition, letter.offset) for letter in letters])
+    records = chain.from_iterable(target.dataset.batches(0, target.dataset.documents))
+    values = ((value for _, value in pairs) for pairs in (records, refused.values()))
+    try:
+        produced, dead = (content_hashes((orjson.loads(target.as_stored(v)) for v in each), rules) for each in values)
+    except FormlessError:
+        return None
+    return produced, dead
+
+
+def content_hashes(documents: Iterable[object], rules: SourceRules) -> Hashes:
+    """A hash of the form of each document, whatever the order of its names, good within this process."""
+    return np.fromiter((hash(rules.form(document)) for document in documents), dtype=np.int64)
 
 
 def first_places(wanted: Hashes, hashes: Hashes) -> list[int]:

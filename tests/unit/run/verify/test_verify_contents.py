@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lab.run.verify.contents import SourceRules, is_same_json
+from lab.run.verify.contents import FormlessError, SourceRules, is_same_json
 
 SYNTHETIC = {"index.mode": "standard", "index.mapping.source.mode": "synthetic"}
 COLUMNAR = {"index.mode": "columnar", "index.mapping.source.mode": "SYNTHETIC"}
@@ -62,84 +62,106 @@ def test_the_order_of_names_does_not_matter_and_that_of_values_does() -> None:
 
 # --- of a rebuilt source --------------------------------------------------------------------------------------------
 
+SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"keyword": ["b", "a", "b"]}, {"keyword": ["a", "b"]}),
+    ({"keyword": [1, True, 1.5]}, {"keyword": ["1", "1.50", "true"]}),
+    ({"text": ["z", "a", "z"]}, {"text": ["a", "z"]}),
+    ({"text": [None, "a"]}, {"text": "a"}),
+    ({"long": [3, 1, 3, 2]}, {"long": [1, 2, 3, 3]}),
+    ({"long": "7", "integer": 7.9}, {"long": 7, "integer": 7}),
+    ({"long": [], "object": {"x": None}}, {}),
+    ({"float": "1.25"}, {"float": 1.25}),
+    ({"float": [0.1, 0.1]}, {"float": [0.1, 0.1]}),
+    ({"float": 16_777_217}, {"float": 16_777_216.0}),
+    ({"half": 0.1}, {"half": 0.099975586}),
+    ({"scaled": 1.239}, {"scaled": 1.24}),
+    ({"boolean": [True, "false", True]}, {"boolean": [False, True, True]}),
+    ({"date": "2027-01-15T08:00:00Z"}, {"date": "2027-01-15T08:00:00.000Z"}),
+    ({"date": "2027-01-15"}, {"date": "2027-01-15T00:00:00.000Z"}),
+    ({"date": "2027-01"}, {"date": "2027-01-01T00:00:00.000Z"}),
+    ({"date": 1_800_000_000_000}, {"date": "2027-01-15T08:00:00.000Z"}),
+    ({"date": "2027-01-15T08:00:00+02:00"}, {"date": "2027-01-15T06:00:00.000Z"}),
+    ({"day": "2027-01-15", "month": "2027-01"}, {"day": "2027-01-15", "month": "2027-01"}),
+    ({"seconds": 1_800_000_000}, {"seconds": "1800000000"}),
+    ({"nanos": "2027-01-15T08:00:00.123456789Z"}, {"nanos": "2027-01-15T08:00:00.123456789Z"}),
+    ({"ip": ["192.168.0.1", "::1", "0:0:0:0:0:0:0:1"]}, {"ip": ["::1", "192.168.0.1"]}),
+    ({"point": {"lat": 48.1, "lon": 11.5}}, {"point": {"lat": 48.09999999124557, "lon": 11.499999985098839}}),
+    ({"point": [11.5, 48.1]}, {"point": {"lat": 48.09999999124557, "lon": 11.499999985098839}}),
+    ({"point": "48.1,11.5"}, {"point": {"lat": 48.09999999124557, "lon": 11.499999985098839}}),
+    ({"object": [{"x": 1, "y": "b"}, {"x": 2, "y": "a"}]}, {"object": {"x": [1, 2], "y": ["a", "b"]}}),
+    ({"object.y": "dotted"}, {"object": {"y": "dotted"}}),
+    ({"nested": [{"x": 2, "y": "b"}, {"x": 1}]}, {"nested": [{"y": "b", "x": 2}, {"x": 1}]}),
+    ({"nested": [{"x": 1}]}, {"nested": {"x": 1}}),
+    ({"nested": []}, {}),
+    (
+        {"flat": {"b": ["z", "a", "a"], "a": 1, "c": {"d": True}, "e": None}},
+        {"flat": {"a": "1", "b": ["a", "z"], "c": {"d": "true"}}},
+    ),
+    ({"off": {"z": [3, 1, 1], "q": None}}, {"off": {"z": [3, 1, 1], "q": None}}),
+    ({"new": {"deep": [2, 1], "none": None}}, {"new": {"deep": [2, 1], "none": None}}),
+    ({"vector": [1.0, 0.5, 0.12345678]}, {"vector": [1.0, 0.5, 0.12345679]}),
+    ({"tolerant": ["abc", 5, 3]}, {"tolerant": [3, 5, "abc"]}),
+]
+"""Documents, and what Elasticsearch makes of them."""
 
-@pytest.mark.parametrize(
-    ("produced", "stored"),
-    [
-        ({"keyword": ["b", "a", "b"]}, {"keyword": ["a", "b"]}),
-        ({"keyword": [1, True, 1.5]}, {"keyword": ["1", "1.50", "true"]}),
-        ({"text": ["z", "a", "z"]}, {"text": ["a", "z"]}),
-        ({"text": [None, "a"]}, {"text": "a"}),
-        ({"long": [3, 1, 3, 2]}, {"long": [1, 2, 3, 3]}),
-        ({"long": "7", "integer": 7.9}, {"long": 7, "integer": 7}),
-        ({"long": [], "object": {"x": None}}, {}),
-        ({"float": "1.25"}, {"float": 1.25}),
-        ({"float": [0.1, 0.1]}, {"float": [0.1, 0.1]}),
-        ({"float": 16_777_217}, {"float": 16_777_216.0}),
-        ({"half": 0.1}, {"half": 0.099975586}),
-        ({"scaled": 1.239}, {"scaled": 1.24}),
-        ({"boolean": [True, "false", True]}, {"boolean": [False, True, True]}),
-        ({"date": "2027-01-15T08:00:00Z"}, {"date": "2027-01-15T08:00:00.000Z"}),
-        ({"date": "2027-01-15"}, {"date": "2027-01-15T00:00:00.000Z"}),
-        ({"date": "2027-01"}, {"date": "2027-01-01T00:00:00.000Z"}),
-        ({"date": 1_800_000_000_000}, {"date": "2027-01-15T08:00:00.000Z"}),
-        ({"date": "2027-01-15T08:00:00+02:00"}, {"date": "2027-01-15T06:00:00.000Z"}),
-        ({"day": "2027-01-15", "month": "2027-01"}, {"day": "2027-01-15", "month": "2027-01"}),
-        ({"seconds": 1_800_000_000}, {"seconds": "1800000000"}),
-        ({"nanos": "2027-01-15T08:00:00.123456789Z"}, {"nanos": "2027-01-15T08:00:00.123456789Z"}),
-        ({"ip": ["192.168.0.1", "::1", "0:0:0:0:0:0:0:1"]}, {"ip": ["::1", "192.168.0.1"]}),
-        ({"point": {"lat": 48.1, "lon": 11.5}}, {"point": {"lat": 48.09999999124557, "lon": 11.499999985098839}}),
-        ({"point": [11.5, 48.1]}, {"point": {"lat": 48.09999999124557, "lon": 11.499999985098839}}),
-        ({"point": "48.1,11.5"}, {"point": {"lat": 48.09999999124557, "lon": 11.499999985098839}}),
-        ({"object": [{"x": 1, "y": "b"}, {"x": 2, "y": "a"}]}, {"object": {"x": [1, 2], "y": ["a", "b"]}}),
-        ({"object.y": "dotted"}, {"object": {"y": "dotted"}}),
-        ({"nested": [{"x": 2, "y": "b"}, {"x": 1}]}, {"nested": [{"y": "b", "x": 2}, {"x": 1}]}),
-        ({"nested": [{"x": 1}]}, {"nested": {"x": 1}}),
-        ({"nested": []}, {}),
-        (
-            {"flat": {"b": ["z", "a", "a"], "a": 1, "c": {"d": True}, "e": None}},
-            {"flat": {"a": "1", "b": ["a", "z"], "c": {"d": "true"}}},
-        ),
-        ({"off": {"z": [3, 1, 1], "q": None}}, {"off": {"z": [3, 1, 1], "q": None}}),
-        ({"new": {"deep": [2, 1], "none": None}}, {"new": {"deep": [2, 1], "none": None}}),
-        ({"vector": [1.0, 0.5, 0.12345678]}, {"vector": [1.0, 0.5, 0.12345679]}),
-        ({"tolerant": ["abc", 5, 3]}, {"tolerant": [3, 5, "abc"]}),
-    ],
-)
+OTHERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"keyword": ["b", "a"]}, {"keyword": ["a"]}),
+    ({"keyword": "1.10"}, {"keyword": "1.1"}),
+    ({"long": [3, 1, 3]}, {"long": [1, 3]}),
+    ({"long": 2**53 + 1}, {"long": 2**53}),
+    ({"float": 0.1}, {"float": 0.1001}),
+    ({"boolean": [True, True]}, {"boolean": True}),
+    ({"date": "2027-01-15T08:00:00.001Z"}, {"date": "2027-01-15T08:00:00.000Z"}),
+    ({"date": "2027-01-15"}, {}),
+    ({"ip": "::1"}, {"ip": "::2"}),
+    ({"point": [11.5, 48.1]}, {"point": {"lat": 48.1001, "lon": 11.5}}),
+    ({"point": [11.5, 48.1]}, {"point": {"lat": 11.5, "lon": 48.1}}),
+    ({"object": [{"x": 1}, {"x": 2}]}, {"object": {"x": 1}}),
+    ({"nested": [{"x": 2, "y": "b"}, {"x": 1, "y": "a"}]}, {"nested": [{"x": 2, "y": "a"}, {"x": 1, "y": "b"}]}),
+    ({"flat": {"a": 1}}, {"flat": {"b": "1"}}),
+    ({"off": {"z": [3, 1]}}, {"off": {"z": [1, 3]}}),
+    ({"new": {"deep": 2}}, {}),
+    ({"vector": [1.0, 0.5, 0.125]}, {"vector": [1.0, 0.5, 0.126]}),
+    ({}, {"keyword": "a"}),
+]
+"""Documents, and what it does not make of them."""
+
+
+@pytest.mark.parametrize(("produced", "stored"), SAME)
 def test_a_document_is_the_same_as_elasticsearch_rebuilds_it(produced: dict[str, Any], stored: dict[str, Any]) -> None:
     """Sorted, once, cut to the type, moved to the leaves, formatted anew."""
     assert rules().is_same(produced, stored)
     assert rules().is_same(produced, produced)
 
 
-@pytest.mark.parametrize(
-    ("produced", "stored"),
-    [
-        ({"keyword": ["b", "a"]}, {"keyword": ["a"]}),
-        ({"keyword": "1.10"}, {"keyword": "1.1"}),
-        ({"long": [3, 1, 3]}, {"long": [1, 3]}),
-        ({"long": 2**53 + 1}, {"long": 2**53}),
-        ({"float": 0.1}, {"float": 0.1001}),
-        ({"boolean": [True, True]}, {"boolean": True}),
-        ({"date": "2027-01-15T08:00:00.001Z"}, {"date": "2027-01-15T08:00:00.000Z"}),
-        ({"date": "2027-01-15"}, {}),
-        ({"ip": "::1"}, {"ip": "::2"}),
-        ({"point": [11.5, 48.1]}, {"point": {"lat": 48.1001, "lon": 11.5}}),
-        ({"point": [11.5, 48.1]}, {"point": {"lat": 11.5, "lon": 48.1}}),
-        ({"object": [{"x": 1}, {"x": 2}]}, {"object": {"x": 1}}),
-        ({"nested": [{"x": 2, "y": "b"}, {"x": 1, "y": "a"}]}, {"nested": [{"x": 2, "y": "a"}, {"x": 1, "y": "b"}]}),
-        ({"flat": {"a": 1}}, {"flat": {"b": "1"}}),
-        ({"off": {"z": [3, 1]}}, {"off": {"z": [1, 3]}}),
-        ({"new": {"deep": 2}}, {}),
-        ({"vector": [1.0, 0.5, 0.125]}, {"vector": [1.0, 0.5, 0.126]}),
-        ({}, {"keyword": "a"}),
-    ],
-)
+@pytest.mark.parametrize(("produced", "stored"), OTHERS)
 def test_another_document_is_not_the_same_however_it_is_rebuilt(
     produced: dict[str, Any], stored: dict[str, Any]
 ) -> None:
     """No rule lets another value pass."""
     assert not rules().is_same(produced, stored)
+
+
+@pytest.mark.parametrize(
+    ("produced", "stored", "right"), [*((*pair, True) for pair in SAME), *((*pair, False) for pair in OTHERS)]
+)
+def test_a_form_says_what_two_documents_side_by_side_say(
+    produced: dict[str, Any], stored: dict[str, Any], *, right: bool
+) -> None:
+    """Vectors, and decimals among strings, have none."""
+    some = rules()
+    if "vector" in produced or produced.get("keyword") == [1, True, 1.5]:
+        with pytest.raises(FormlessError):
+            some.form(produced)
+    else:
+        assert (some.form(produced) == some.form(stored)) is right
+
+
+def test_a_field_without_a_rule_is_no_part_of_a_form() -> None:
+    """Nor is what a columnar index does not keep."""
+    columnar = SourceRules.of(COLUMNAR, {"properties": {"range": {"type": "long_range"}, "long": {"type": "long"}}})
+    assert columnar.form({"long": 1, "range": {"gte": 2}, "new": 3}) == columnar.form({"long": [1]})
+    assert columnar.form({"long": 1}) != columnar.form({"long": 2})
 
 
 def test_a_columnar_index_flattens_objects_and_keeps_no_value_without_a_field() -> None:

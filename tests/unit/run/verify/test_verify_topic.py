@@ -85,27 +85,6 @@ def test_a_refused_record_is_not_missing_from_them() -> None:
     assert (verification.problems, documents.indexed, documents.dead_lettered) == ((), 100, 1)
 
 
-@pytest.mark.parametrize("lost", [0, 3])
-def test_where_contents_do_not_come_back_only_their_number_is_compared(lost: int, message: MakeMessage) -> None:
-    """And that is told."""
-    kafka = FakeKafka(Prices())
-    stored = dict(list(index_without_known_ids(kafka).items())[lost:])
-    index = OtherSource(stored, settings={"index.mapping.source.mode": "synthetic"})
-    records = DeliveredRecords(211, 211, 0)
-    target = VerificationTarget(
-        kafka.dataset,
-        Names("sluice-books", TOPIC, TOPIC),
-        records,
-        key_is_id=False,
-        sample=31,
-        seed="1",
-        ids_are_generated=True,
-    )
-    _, verification = verify(target, kafka, index, lambda _, __: None)  # type: ignore[arg-type]
-    assert verification.contents == "counts only"
-    assert verification.problems == ((message("3 documents", "missing"),) if lost else ())
-
-
 # --- an index that gives documents back otherwise -------------------------------------------------------------------
 
 
@@ -153,6 +132,53 @@ def test_an_index_that_keeps_what_it_is_sent_is_compared_as_json() -> None:
     stored = {name: {"price": str(book["price"])} for name, book in index_by_key(prices).items()}
     documents, verification = compared_in(FakeCluster(stored), prices)
     assert (verification.contents, documents.sample_mismatches) == ("as stored", 89)
+
+
+def verified_in(index: FakeCluster, kafka: FakeKafka) -> tuple[Documents, Verification]:
+    """The accounting of a run that filled this index, whose ids the cluster has made."""
+    records, names = DeliveredRecords(211, 211, 0), Names("sluice-books", TOPIC, TOPIC)
+    target = VerificationTarget(
+        kafka.dataset, names, records, key_is_id=False, sample=31, seed="1", ids_are_generated=True
+    )
+    return verify(target, kafka, index, lambda _, __: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("lost", [0, 3])
+def test_where_contents_do_not_come_back_only_their_number_is_compared(lost: int, message: MakeMessage) -> None:
+    """And that is told."""
+    kafka = FakeKafka(Prices())
+    stored = dict(list(index_without_known_ids(kafka).items())[lost:])
+    _, verification = verified_in(OtherSource(stored, mapping={"_source": {"enabled": False}}), kafka)
+    assert verification.contents == "counts only"
+    assert verification.problems == ((message("3 documents", "missing"),) if lost else ())
+
+
+@pytest.mark.parametrize("wrong", [0, 3])
+def test_documents_that_are_rebuilt_under_ids_of_the_cluster_are_known_by_their_contents(wrong: int) -> None:
+    """As in an index of time series: a number comes back from a keyword as text; another one is missing."""
+    kafka = FakeKafka(Prices())
+    written = index_without_known_ids(kafka).items()
+    stored = {name: {"price": str(book["price"] + 1000 * (at < wrong))} for at, (name, book) in enumerate(written)}
+    settings, mapping = {"index.mode": "time_series"}, {"properties": {"price": {"type": "keyword"}}}
+
+    documents, verification = verified_in(OtherSource(stored, settings=settings, mapping=mapping), kafka)
+
+    assert (verification.contents, documents.sampled) == ("as rebuilt", 211)
+    assert (documents.missing, documents.unexpected) == (wrong, wrong)
+
+
+def test_decimals_among_strings_are_counted_only_where_ids_are_not_known() -> None:
+    """1.50 comes back as it was sent, and only beside it one knows that 1.5 is meant."""
+
+    class Decimals(Prices):
+        def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
+            return [(b"book-%d" % n, b'{"price":%d.50}' % n) for n in numbers.tolist()]
+
+    kafka = FakeKafka(Decimals())
+    stored = {name: {"price": f"{book['price']}0"} for name, book in index_without_known_ids(kafka).items()}
+    mapping = {"_source": {"mode": "synthetic"}, "properties": {"price": {"type": "keyword"}}}
+
+    assert verified_in(OtherSource(stored, mapping=mapping), kafka)[1].contents == "counts only"
 
 
 # --- the topic ------------------------------------------------------------------------------------------------------
