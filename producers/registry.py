@@ -86,6 +86,12 @@ _EVENTS: Final = Description(
         ),
         Option("interval_us", int, 1000, "time between two events, in microseconds"),
         Option("payload_chars", int, 0, "extra random base64 in each event; a codec saves a quarter of it"),
+        Option(
+            "time_field",
+            str,
+            None,
+            f"field with the instant: `timestamp` for @timestamp, as index modes want; by default {events.TIME_FIELD}",
+        ),
         _KEY_ORDER,
     ),
     make=events.make_events,

@@ -125,6 +125,17 @@ def test_events_are_received_on_schedule() -> None:
     ]
 
 
+def test_the_instant_may_have_the_name_that_index_modes_want() -> None:
+    """Nothing else of an event changes, and the timeline is that of the field."""
+    plain, renamed = (
+        make_dataset("events", documents=11, time_field=name) for name in ("DateTimeReceivedUtc", "timestamp")
+    )
+    assert (plain.timeline.field, renamed.timeline.field) == ("DateTimeReceivedUtc", "@timestamp")  # type: ignore[union-attr]
+    assert [value.replace(b'"DateTimeReceivedUtc"', b'"@timestamp"') for _, value in plain.records(np.arange(11))] == [
+        value for _, value in renamed.records(np.arange(11))
+    ]
+
+
 @pytest.mark.parametrize("key_order", ["shuffled", "ascending"])
 def test_keys_are_unique_and_ordered_as_asked(key_order: str) -> None:
     """No key occurs twice."""
@@ -147,6 +158,7 @@ def test_batches_agree_with_single_documents() -> None:
     [
         ({"start": "yesterday"}, ("start", "'yesterday'", "2016-02-01T00:00:00Z")),
         ({"interval_us": -1}, ("interval_us", -1, 0)),
+        ({"time_field": "when"}, ("time_field", "'when'", "DateTimeReceivedUtc", "timestamp")),
     ],
 )
 def test_impossible_options_are_refused(

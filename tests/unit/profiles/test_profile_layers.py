@@ -200,6 +200,7 @@ def test_what_the_command_line_says_of_the_new_dataset_is_kept(repository: Repos
             "payload_chars",
             "seed",
             "start",
+            "time_field",
         )
     ]
 
