@@ -67,6 +67,8 @@ ELASTICSEARCH: Final = Elasticsearch(
         rescored=(8, 18),
         licensed="bbq_disk",
     ),
+    # `IndexMode` of 8.17.4 and 9.0.0 ends at `logsdb` and `lookup`. Before 8.17 the server names the modes that it has.
+    index_modes={"columnar": (9, 5), "logsdb_columnar": (9, 5)},
     vendor="https://artifacts.elastic.co/downloads/elasticsearch",
     archives={
         "Linux-x86_64": "elasticsearch-{version}-linux-x86_64.tar.gz",

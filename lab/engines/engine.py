@@ -4,7 +4,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -71,6 +71,7 @@ class Engine(ABC):
         launcher_variable: The variable with the options of its launcher's JVM; `None` if it starts without a launcher.
         master_role: Its name for a node that may be elected.
         dense_vectors: What its versions know of `dense_vector`; `None` if it has no such field.
+        index_modes: Value of `index.mode` → the first version with it; of others, the server itself judges.
         vendor: Address below which its makers publish their archives.
         archives: Machine, as `this_machine` names it → path of its archive there, with `{version}`.
         switched_off: Folder of a distribution → setting, and its value, that nodes get where that folder is there.
@@ -89,6 +90,7 @@ class Engine(ABC):
     launcher_variable: str | None = None
     master_role: str
     dense_vectors: DenseVectors | None = None
+    index_modes: Mapping[str, Version] = field(default_factory=dict)
     vendor: str
     archives: Mapping[str, str]
     switched_off: Mapping[str, tuple[str, bool]]

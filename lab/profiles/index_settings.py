@@ -124,6 +124,14 @@ def codec_complaint(codec: object, release: Release, *, plugins: bool = True) ->
     return f'got "{codec}", which {release} does not have, expected {_VALUES["codec"][1]}'
 
 
+def mode_complaint(mode: object, release: Release) -> str | None:
+    """Say from which version on an engine has an index mode; `None` if the release has it, or the server must judge."""
+    first = release.engine.index_modes.get(str(mode))
+    if first is None or release.numbers >= first:
+        return None
+    return f'got "{mode}", which {release} does not have, expected {_dotted(first)} or newer'
+
+
 def _dotted(version: Version) -> str:
     return ".".join(map(str, version))
 

@@ -19,7 +19,7 @@ from lab.endpoints import Endpoints, words_without_secrets
 from lab.engines import ENGINES, Release
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, QueryOnly
-from lab.profiles.index_settings import codec_complaint
+from lab.profiles.index_settings import codec_complaint, mode_complaint
 from lab.profiles.maintain import refusal_of
 from lab.profiles.mapping import leaves, load_mapping
 from lab.profiles.problems import Place, Problem, suggestion
@@ -72,13 +72,14 @@ class Servers(ABC):
         BY_NAME.check()
         fitted = self._fitted(profile)
         check_codecs(fitted, plugins=self.has_plugins or fitted.elasticsearch.distribution is not None)
+        check_mode(fitted)
         check_fields(fitted)
         check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
         return fitted
 
     @abstractmethod
     def _fitted(self, profile: Profile) -> Profile:
-        """The profile as it runs on these servers, before its codecs, fields and vectors are checked."""
+        """The profile as it runs on these servers, before its codecs, index mode, fields and vectors are checked."""
 
     @abstractmethod
     def endpoints(self) -> Endpoints:
@@ -218,6 +219,13 @@ def check_codecs(profile: Profile, *, plugins: bool = True) -> None:
     for key, codec in (("index.codec", profile.index.get("codec")), ("load.codec_before", before)):
         if complaint := codec_complaint(codec, profile.release, plugins=plugins):
             raise ProfileError(f"{key}: {complaint}")
+
+
+def check_mode(profile: Profile) -> None:
+    """Raise ProfileError unless the profile's release has its index mode; a suite leaves such a variant out."""
+    if complaint := mode_complaint(profile.index.get("mode"), profile.release):
+        place = profile.where.get("index.mode", profile.name)
+        raise ProfileError(refusal_at(place, "index.mode", complaint))
 
 
 def check_fields(profile: Profile) -> None:

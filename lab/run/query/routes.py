@@ -169,7 +169,9 @@ def codec_problems(profile: Profile, codecs: Mapping[str, int]) -> Iterator[str]
     Args:
         codecs: Codec of the stored fields → segments.
     """
-    name = str(profile.index.get("codec", "default"))
+    # What the modes for logs and columns start with: `IndexMode.getDefaultCodec` of 9.5.4.
+    is_small = profile.index.get("mode") in {"logsdb", "columnar", "logsdb_columnar"}
+    name = str(profile.index.get("codec", "best_compression" if is_small else "default"))
     mode = MODES.get(name)
     others = {codec: count for codec, count in codecs.items() if mode and not codec.endswith(mode)}
     if others:

@@ -48,6 +48,16 @@ def test_the_ladder_turns_one_knob_at_a_time() -> None:
         "aladin/nodes-4": ("aladin/nodes-2", {"elasticsearch.data_nodes"}),
         "aladin/stream": ("aladin/static", {"load.mode", "load.rate_docs_per_s"}),
         "events/no-doc-values": ("events/static", {"mapping"}),
+        "events/standard": ("events/static", {"dataset.time_field", "mapping"}),
+        "events/synthetic-source": ("events/standard", {"index.mapping.source.mode"}),
+        "events/logsdb": ("events/standard", {"index.mode", "index.sort.field", "index.sort.order"}),
+        "events/columnar": ("events/standard", {"index.mode", "elasticsearch.version"}),
+        "events/logsdb-columnar": ("events/columnar", {"index.mode", "index.sort.field", "index.sort.order"}),
+        "events/generated-ids": ("events/standard", {"sink.config"}),
+        "events/time-series": (
+            "events/generated-ids",
+            {f"index.{name}" for name in ("mode", "routing_path", "time_series.start_time", "time_series.end_time")},
+        ),
     }
     for name, (below, changed) in rungs.items():
         assert (name, _differences(below, name)) == (name, changed)

@@ -11,7 +11,7 @@ from lab.profiles.suites import Suite, SuiteVariant
 from lab.targets import TargetName, choose
 from lab.targets.choose import TARGET_FILE, remote_endpoints, servers_of
 from lab.targets.local import Local
-from lab.targets.servers import check_codecs, check_fields, override_refusals
+from lab.targets.servers import check_codecs, check_fields, check_mode, override_refusals
 from tests.unit.messages import MakeMessage
 
 
@@ -139,6 +139,18 @@ def test_a_codec_that_opensearch_does_not_have_is_refused(codec: str, message: M
     with pytest.raises(ProfileError) as refused:
         check_codecs(legacy)
     assert str(refused.value) == message("index.codec", codec, "3.0.0", "default", "best_compression")
+
+
+@pytest.mark.parametrize(("profile", "line"), [("events/columnar", 7), ("events/logsdb-columnar", 4)])
+def test_an_index_mode_that_a_version_lacks_is_refused_with_the_first_that_has_it(
+    profile: str, line: int, message: MakeMessage
+) -> None:
+    """At its place, before any server starts; a suite leaves such a variant out."""
+    check_mode(load_profile(profile))
+    check_mode(load_profile("events/logsdb", overrides=("elasticsearch.version=8.17.4",)))
+    with pytest.raises(ProfileError) as refused:
+        check_mode(load_profile(profile, overrides=("elasticsearch.version=9.0.0",)))
+    assert str(refused.value) == message(f"{profile}.yaml:{line}: index.mode", "9.0.0", "9.5")
 
 
 def test_a_mapping_with_vectors_is_refused_for_opensearch(message: MakeMessage) -> None:

@@ -240,6 +240,14 @@ def test_every_segment_must_have_the_codec(
     assert list(codec_problems(profile, codecs)) == [message(*each) for each in facts]
 
 
+@pytest.mark.parametrize("profile", ["events/logsdb", "events/columnar", "events/logsdb-columnar"])
+def test_modes_for_logs_and_columns_start_with_best_compression(profile: str) -> None:
+    """A codec of the profile's own wins."""
+    compressed = {"Zstd814StoredFieldsFormat.mode: BEST_COMPRESSION": 1}
+    assert list(codec_problems(load_profile(profile), compressed)) == []
+    assert list(codec_problems(load_profile(profile, overrides=("index.codec=default",)), compressed)) != []
+
+
 def test_documents_are_found_by_their_keys() -> None:
     """Those that are to be touched."""
     dataset = make_dataset("events", documents=3001)
