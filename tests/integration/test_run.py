@@ -214,6 +214,15 @@ def test_an_index_that_rebuilds_its_source_is_verified_by_its_rules(sluice: Slui
     assert "Compared as rebuilt" in done.output
 
 
+def test_an_index_of_time_series_is_verified_by_contents_and_rules(sluice: Sluice) -> None:
+    """Elasticsearch makes the ids and rebuilds the documents; each of them is compared."""
+    done = sluice.run("events/time-series", "--documents", "1009")
+
+    assert (done.status, done.errors) == (0, "")
+    assert (sluice.result().verification.contents, sluice.result().documents.sampled) == ("as rebuilt", 1009)
+    assert laws(sluice.result()) == ALL_HOLD
+
+
 def test_events_are_indexed_by_their_own_mapping(sluice: Sluice) -> None:
     """The monitoring events' profile runs like that of the books."""
     done = sluice.run("events/no-doc-values", "--documents", "5003")
