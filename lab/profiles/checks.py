@@ -7,6 +7,7 @@ from typing import Any
 
 from lab.engines import DEFAULT, ENGINES, Engine, Release, parsed_version
 from lab.extensions import PIPELINES
+from lab.profiles.connector_keys import connector_key_problems
 from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import names_in
 from lab.profiles.index_settings import expected_value, known_settings
@@ -73,6 +74,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
             yield Problem(entry.place, ".".join(path), message)
     yield from _several_indices_problems(tree)
     yield from _client_problems(tree)
+    yield from connector_key_problems(tree, root)
     yield from _bound_problems(tree)
     yield from _engine_problems(tree)
     yield from layout_problems(tree)

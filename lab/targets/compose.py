@@ -12,9 +12,10 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.monitor import Containers
 from lab.profiles import Profile
+from lab.profiles.connector_keys import OURS
 from lab.profiles.containers import DEFAULT_VERSION, FOLDER, MOST_NODES, env_text, environment, node_settings
 from lab.records.run import Server
-from lab.run.load.availability import OURS, connector_class, missing_pipeline
+from lab.run.load.availability import connector_class, missing_pipeline
 from lab.run.load.connector import ELASTICSEARCH_URLS
 from lab.run.load.rally.program import why_not_rally
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container

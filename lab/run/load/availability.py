@@ -7,13 +7,11 @@ from pathlib import Path
 from lab.errors import ProfileError
 from lab.extensions import PIPELINES
 from lab.profiles import Profile
+from lab.profiles.connector_keys import OURS
 from lab.profiles.mapping import load_template
 from lab.run.load.command import own_values
 from lab.run.load.rally.program import why_not_rally_here
 from lab.stack.plugin import PLUGIN_PATH, given_plugin_folders, holds_class
-
-OURS = "io.sluice.connect."
-"""Package of the connectors that keep a ledger."""
 
 
 def plugin_folders(*profiles: Profile) -> tuple[Path, ...]:

@@ -14,10 +14,10 @@ from lab.errors import SluiceError, StackError
 from lab.extensions import PIPELINES, Pipeline, PipelineContext
 from lab.monitor import CLOCK, read_sink_histograms
 from lab.monitor.processes import reason
+from lab.profiles.connector_keys import OURS
 from lab.program import last_lines_of
 from lab.records.run import SinkHistograms
 from lab.records.samples import Sample
-from lab.run.load.availability import OURS
 from lab.run.load.command import CommandPipeline, own_values
 from lab.run.load.connector import Connector, placeholders
 from lab.run.load.drain import DrainWatch, Goal, wait_for_sample_after
