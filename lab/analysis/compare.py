@@ -2,13 +2,15 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import exp, log
 from statistics import fmean, geometric_mean
 from typing import Any
 
+from lab.analysis.contents import contents_of, mapping_fields, unknown_contents, unlike_contents
+from lab.analysis.figures.badges import badges
 from lab.analysis.figures.definitions import is_of_queries, value_of
 from lab.analysis.folder import RunFolder
 from lab.analysis.result import RunAnalysis
@@ -16,7 +18,7 @@ from lab.analysis.statistics.effects import LEAST_BLOCKS, holm_levels, verdict
 from lab.analysis.statistics.means import Mean, difference
 from lab.analysis.text import count
 from lab.records.result import Metric
-from lab.records.run import Environment, Run
+from lab.records.run import Environment, Run, RunWarning
 from lab.records.suite import Verdict
 
 Inputs = dict[str, str]
@@ -78,6 +80,9 @@ class Side:
         control: All runs of the control of its suite that count; `None` of a run, and of the control itself.
         beside: Of each run the metrics of the control's run in the same block; empty without a control.
         starts: Of each run, which start of the servers it ran on.
+        contents: Hash of each file that the profile names; see `lab.analysis.contents`.
+        fields: Of the mapping that was sent, with type and parameters.
+        warnings: Of the runs, one of each kind.
     """
 
     label: str
@@ -87,6 +92,9 @@ class Side:
     control: "Side | None" = None
     beside: tuple[tuple[Metric, ...], ...] = ()
     starts: tuple[int, ...] = ()
+    contents: Inputs = field(default_factory=dict)
+    fields: Inputs = field(default_factory=dict)
+    warnings: tuple[RunWarning, ...] = ()
 
     def values(self, name: str, scope: str) -> list[float]:
         """The values of a metric that are known, by run."""
@@ -123,6 +131,7 @@ class Row:
             machines change from session to session, by how much only what both contain can tell.
         low, high, verdict: As one of all metrics that are judged (Holm); a difference without a spread has no interval.
         differing: The inputs that this metric depends on and that are not the same.
+        warned: Kinds of warnings of either side that touch this metric.
     """
 
     name: str
@@ -136,6 +145,7 @@ class Row:
     high: float | None = None
     verdict: Verdict = "too few runs"
     differing: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +154,9 @@ class Comparison:
 
     Attributes:
         differing: Inputs that ought to be the same and are not, with both values.
-        compared: Settings that differ: what a difference may come from.
+        compared: Settings that differ, and files of one name that have other contents: what a difference may come from.
+        fields: Of two mappings of one name that differ, the fields that do.
+        not_recorded: Keys of files of which one side does not say whether their contents are the other's.
     """
 
     first: Side
@@ -152,6 +164,8 @@ class Comparison:
     differing: dict[str, tuple[str, str]]
     compared: dict[str, tuple[str, str]]
     rows: tuple[Row, ...]
+    fields: dict[str, tuple[str, str]] = field(default_factory=dict)
+    not_recorded: tuple[str, ...] = ()
 
     @property
     def has_verdicts(self) -> bool:
@@ -171,7 +185,18 @@ def side(label: str, runs: Sequence[RunAnalysis]) -> Side:
         inputs=merged_inputs(inputs(run.folder) for run in runs),
         tried=merged_inputs(tried(run.folder) for run in runs),
         metrics=tuple(run.result.metrics for run in runs),
+        contents=merged_inputs(contents_of(run.folder.run.environment) for run in runs),
+        fields=merged_inputs(mapping_fields(run.folder.path) for run in runs),
+        warnings=tuple(_warnings(runs)),
     )
+
+
+def _warnings(runs: Sequence[RunAnalysis]) -> Iterator[RunWarning]:
+    """One warning of each kind; of several runs, with how many of them gave it."""
+    given = [warning for run in runs for warning in run.result.warnings]
+    for kind, first in {warning.kind: warning for warning in reversed(given)}.items():
+        where = f"in {sum(each.kind == kind for each in given)} of {len(runs)} runs; the first of them: "
+        yield first if len(runs) == 1 else first.model_copy(update={"seen": f"{where}{first.seen}"})
 
 
 def compare(
@@ -201,7 +226,20 @@ def compare(
     compared = {
         name: pair for name, pair in differences(first.tried, second.tried, NOT_SET).items() if name not in differing
     }
-    return Comparison(first, second, differing, compared, _among_metrics(rows, judged))
+    # Where the names differ, so do contents.
+    unlike = {
+        key: pair for key, pair in unlike_contents(first.contents, second.contents).items() if key not in compared
+    }
+    compared |= {f"{key}.content": pair for key, pair in unlike.items()}
+    return Comparison(
+        first,
+        second,
+        differing,
+        compared,
+        _among_metrics(rows, judged),
+        fields=differences(first.fields, second.fields, NOT_SET) if "mapping" in unlike else {},
+        not_recorded=tuple(key for key in unknown_contents(first.contents, second.contents) if key not in compared),
+    )
 
 
 def _among_metrics(rows: Sequence[Row], judged: Collection[str] | None) -> tuple[Row, ...]:
@@ -275,7 +313,8 @@ def _row(
 ) -> Row:
     name, scope = key
     flagged = tuple(other for other in differing if depends_on(name, unit, other, scope))
-    row = Row(name=name, scope=scope, unit=unit, first=None, second=None, differing=flagged)
+    warned = tuple(dict.fromkeys(kind.value for kind in badges((*first.warnings, *second.warnings), name)))
+    row = Row(name=name, scope=scope, unit=unit, first=None, second=None, differing=flagged, warned=warned)
     firsts, seconds = (side.values(name, scope) for side in (first, second))
     if not (firsts and seconds and min(firsts + seconds) > 0):
         return replace(row, first=fmean(firsts) if firsts else None, second=fmean(seconds) if seconds else None)
@@ -294,7 +333,9 @@ def _row(
 def has_same_control(first: Side, second: Side) -> bool:
     """Check that both sides ran beside the same control, by all its inputs."""
     one, other = first.control, second.control
-    return one is not None and other is not None and (one.inputs, one.tried) == (other.inputs, other.tried)
+    if one is None or other is None or unlike_contents(one.contents, other.contents):
+        return False
+    return (one.inputs, one.tried) == (other.inputs, other.tried)
 
 
 # --- what went into a run --------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.result import RunAnalysis, analyse
 from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.suite.folder import last_attempts
-from lab.analysis.text import UNKNOWN, figure
+from lab.analysis.text import UNKNOWN, figure, quantity
 from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption, RunsOption
 from lab.cli.rally import is_summary, lay_beside
@@ -162,6 +162,7 @@ def show(comparison: Comparison, *, every: bool) -> None:
         console.print(f"[yellow]![/yellow] {escape(difference_text(name, pair))}", soft_wrap=True)
     for name, pair in comparison.compared.items():
         console.print(f"  compared: {escape(difference_text(name, pair))}", soft_wrap=True)
+    show_contents(comparison)
     if not comparison.comparable:
         return
     rows = [
@@ -173,6 +174,7 @@ def show(comparison: Comparison, *, every: bool) -> None:
     console.print(metrics_table(rows, has_verdicts=comparison.has_verdicts))
     if any(row.differing for row in rows):
         console.print("!: not comparable, since the inputs marked above differ")
+    show_warnings(comparison, rows)
     if len(comparison.compared) > 1:
         console.print("more than one setting differs: an effect cannot be attributed to one of them")
     if comparison.has_verdicts:
@@ -187,6 +189,30 @@ def show(comparison: Comparison, *, every: bool) -> None:
         )
 
 
+def show_contents(comparison: Comparison) -> None:
+    """The first fields in which two mappings of one name differ, and files of which nothing tells that."""
+    for name, pair in list(comparison.fields.items())[:MOST_FIELDS]:
+        console.print(f"    field {escape(difference_text(name, pair))}", soft_wrap=True)
+    if (more := len(comparison.fields) - MOST_FIELDS) > 0:
+        console.print(f"    and {quantity(more, 'more field')}; --json has all")
+    for key in comparison.not_recorded:
+        console.print(
+            f"[yellow]![/yellow] {key}.content: not recorded by an older run; it may be another file of that name",
+            soft_wrap=True,
+        )
+
+
+def show_warnings(comparison: Comparison, rows: Sequence[Row]) -> None:
+    """What either side warns of, which a reader must know before believing a ratio."""
+    if any(row.warned and row.ratio is not None for row in rows):
+        console.print("*: a warning of one of the two is about this figure")
+    for place, of in (("first", comparison.first), ("second", comparison.second)):
+        for warning in of.warnings:
+            text = f"{place}: {warning.kind.heading}: {warning.seen}; {warning.remedy}"
+            console.print(f"[yellow]![/yellow] {escape(text)}")
+
+
+MOST_FIELDS = 8
 TWINS = {"total": "primaries", "elasticsearch": "elasticsearch-1"}
 """Scope by scope: the one that is the same without replicas, or with a single node."""
 
@@ -206,10 +232,17 @@ def facts_of(comparison: Comparison) -> dict[str, object]:
         "second": comparison.second.label,
         "differing": comparison.differing,
         "compared": comparison.compared,
+        "fields": comparison.fields,
+        "not_recorded": comparison.not_recorded,
         "rows": [
-            {name: getattr(row, name) for name in (*ROW_FACTS, "verdict")} | {"differing": list(row.differing)}
+            {name: getattr(row, name) for name in (*ROW_FACTS, "verdict")}
+            | {"differing": list(row.differing), "warned": list(row.warned)}
             for row in comparison.rows
         ],
+        "warnings": {
+            place: [warning.model_dump(mode="json") for warning in of.warnings]
+            for place, of in (("first", comparison.first), ("second", comparison.second))
+        },
     }
 
 
@@ -232,7 +265,7 @@ def metrics_table(rows: Iterable[Row], *, has_verdicts: bool) -> Table:
             escape(row.scope),
             figure(row.first, row.unit),
             figure(row.second, row.unit),
-            f"{ratio} !" if row.differing else ratio,
+            f"{ratio} !" if row.differing else f"{ratio} *" if row.warned and row.ratio is not None else ratio,
         )
         table.add_row(*cells, *([verdict if not row.differing else ""] if has_verdicts else []))
     return table

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -11,6 +12,7 @@ import orjson
 import typer
 from rich.markup import escape
 
+from lab.analysis.contents import NOT_RECORDED, unlike_contents
 from lab.analysis.figures.limits import recorded_product, stage_text
 from lab.analysis.figures.load_figures import LoadFigures, recorded_load_figures
 from lab.analysis.text import UNKNOWN, count, figure, sparkline
@@ -31,6 +33,7 @@ class PastRun(NamedTuple):
     Attributes:
         product: The servers under test: `Elasticsearch` or `OpenSearch`.
         is_rough: The rate is documents ÷ drain time: there is no measured window.
+        contents: Hashes of the files that its profile names; see `lab.analysis.contents`.
     """
 
     run: str
@@ -43,6 +46,7 @@ class PastRun(NamedTuple):
     limited_by: str | None
     product: str
     is_rough: bool = False
+    contents: dict[str, str] = {}
 
     @property
     def rate_text(self) -> str:
@@ -116,6 +120,7 @@ def past_runs(folder: Path) -> Iterator[PastRun]:
                 limited_by=(result["limited_by"] or {}).get("stage"),
                 product=recorded_product(result),
                 is_rough=of_load.is_rough,
+                contents=result["environment"].get("contents") or {"mapping": NOT_RECORDED},
             )
         except (OSError, ValueError, KeyError, TypeError):
             # Of a run that is being written, or of another version, nothing is told.
@@ -139,10 +144,17 @@ def show_runs(past: Sequence[PastRun]) -> None:
         table_of(rows, "run", "", "documents", "rate", "latency", "limited by", right=("documents", "rate", "latency"))
     )
     explain_rough(past)
+    for before, run in pairwise(past):
+        if changed := unlike_contents(before.contents, run.contents):
+            console.print(
+                f"[yellow]![/yellow] {run.run}: another content of {', '.join(changed)} than in {before.run}, under the"
+                " same name; their rates are not of the same work",
+                soft_wrap=True,
+            )
 
 
 def show_profiles(past: Sequence[PastRun]) -> None:
-    """A line for each profile: its last run, and how the rate went from run to run."""
+    """A line for each profile: its last run, and the rates of its runs with the same contents."""
     by_profile: dict[str, list[PastRun]] = defaultdict(list)
     for run in past:
         by_profile[run.profile].append(run)
@@ -152,7 +164,14 @@ def show_profiles(past: Sequence[PastRun]) -> None:
             str(len(of_profile)),
             of_profile[-1].run,
             of_profile[-1].rate_text,
-            sparkline([run.rate_docs_per_s for run in of_profile if run.rate_docs_per_s and not run.is_rough]),
+            sparkline(
+                [
+                    run.rate_docs_per_s
+                    for run in of_profile
+                    if run.rate_docs_per_s and not run.is_rough
+                    if not unlike_contents(run.contents, of_profile[-1].contents)
+                ]
+            ),
         )
         for profile, of_profile in sorted(by_profile.items(), key=lambda entry: entry[1][-1].run, reverse=True)
     )

@@ -22,7 +22,15 @@ from starlette.routing import Route
 
 from lab import ROOT
 from lab.errors import ProfileError, SluiceError, StackError
-from lab.page.choice import Catalogue, Choice, command_text, profile_details, profile_of_run, suite_details
+from lab.page.choice import (
+    Catalogue,
+    Choice,
+    command_text,
+    mapping_of_run,
+    profile_details,
+    profile_of_run,
+    suite_details,
+)
 from lab.page.commands import BusyError, RunningCommand, Starter, answer_of, refusal_in, stop_run
 from lab.page.desk import Desk, FullError
 from lab.page.history import History, Question
@@ -287,8 +295,11 @@ async def compared(server: Server, names: list[str], folders: list[Path]) -> dic
 
 
 def differences(names: list[str], folders: list[Path]) -> str:
-    """Differences of the others' profiles from the first one's."""
+    """Differences of the others' profiles and mappings from the first one's; of mappings only if all are recorded."""
     texts = [profile_of_run(folder) for folder in folders]
+    mappings = [mapping_of_run(folder) for folder in folders]
+    if all(mappings):
+        texts = [text + mapping for text, mapping in zip(texts, mappings, strict=True)]
     diffs = [unified(texts[0], text, names[0], name) for text, name in zip(texts[1:], names[1:], strict=True)]
     return "\n".join(filter(None, diffs))
 

@@ -19,6 +19,7 @@ from lab.profiles.loader import stated_values
 from lab.profiles.problems import suggestion
 from lab.profiles.suites import FOLDER as SUITES
 from lab.profiles.suites import list_suites, load_suite, suite_names
+from lab.records.run import INDEX_REQUEST
 from lab.stack.places import ROOT
 
 MOST_SETTINGS, MOST_CHARACTERS = 100, 4000
@@ -183,3 +184,11 @@ def profile_of_run(folder: Path) -> str:
         return ""
     values.pop("where", None)
     return yaml_text(values)
+
+
+def mapping_of_run(folder: Path) -> str:
+    """The mapping that a run has sent, as YAML; empty where its folder has none."""
+    try:
+        return yaml_text({"mappings": orjson.loads((folder / INDEX_REQUEST).read_bytes())["mappings"]})
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""

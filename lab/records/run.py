@@ -13,6 +13,8 @@ from lab.records.queries import DocumentRamp, QueryLoadResult, QuestionAnswers
 from lab.records.verification import Documents, SinkLedger, Verification
 
 SMALL_DISTRIBUTION = "integ-test-zip"
+INDEX_REQUEST = "index.json"
+"""File beside `run.json`: the body of the request that made the index."""
 PhaseName = Literal["prepare", "fill", "load", "settle", "maintain", "verify", "query", "collect"]
 
 
@@ -67,6 +69,8 @@ class Environment(Record):
         distribution: What local nodes are in place of the small distribution on Maven Central: `official`, or the
             folder of an unpacked archive; `None` for the small one, and for servers elsewhere.
         extensions: Installed packages that add datasets, pipelines, questions or metrics → version; `None` without any.
+        contents: Key of the profile (`mapping`, `sink.connector`, `sink.command`) → 16 hexadecimal digits of the file
+            that it names; of an installed dataset or pipeline, the package. `None` in records before 0.2.0.
     """
 
     sluice_version: str
@@ -87,6 +91,7 @@ class Environment(Record):
     vector_options: dict[str, dict[str, object]] | None = None
     distribution: str | None = None
     extensions: dict[str, str] | None = None
+    contents: dict[str, str] | None = None
 
     @property
     def local_distribution(self) -> str | None:

@@ -59,6 +59,7 @@ def describe_environment(
     connector: Mapping[str, str],
     vector_options: Mapping[str, dict[str, object]],
     distribution: str | None,
+    contents: Mapping[str, str] | None = None,
 ) -> Environment:
     """Everything that another run must share with this one for the two to be compared."""
     return Environment(
@@ -79,6 +80,7 @@ def describe_environment(
         vector_options=dict(vector_options),
         distribution=distribution,
         extensions=packages() or None,
+        contents=None if contents is None else dict(contents),
         paging=None if target == "remote" else paging_of(state_dir() if target == "local" else None),
     )
 

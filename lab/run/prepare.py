@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient, IndexExistsError
@@ -75,7 +76,7 @@ def create_index(
             f"index {index}: exists and was not made by a run of Sluice; delete or rename it, or run the profile under "
             "another name"
         )
-    body = index_body(mapping_for(profile), settings_for(profile, target_settings, codec), cluster.has_analyzer)
+    body = index_request(cluster, profile, target_settings, codec)
     mark = {"run": run_id, "index": index} if profile.maintain else {"run": run_id}
     mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": mark}}
     if owner is not None:
@@ -87,6 +88,13 @@ def create_index(
         if cluster.index_owner(index) != run_id:
             raise
     return started_shards(cluster, profile, index)
+
+
+def index_request(
+    cluster: ElasticsearchClient, profile: Profile, target_settings: Mapping[str, object], codec: str | None = None
+) -> dict[str, Any]:
+    """The body of the request that makes an index of the profile, without the mark of the run; see `create_index`."""
+    return index_body(mapping_for(profile), settings_for(profile, target_settings, codec), cluster.has_analyzer)
 
 
 def settings_for(profile: Profile, target_settings: Mapping[str, object], codec: str | None) -> dict[str, object]:

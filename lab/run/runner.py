@@ -1,6 +1,7 @@
 """The phases of one run, in order: prepare → fill → load → settle → maintain → verify → query → collect."""
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 
@@ -9,8 +10,9 @@ from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler
 from lab.records.deployment import Deployment
 from lab.records.queries import QuestionAnswers
-from lab.records.run import Environment, Run, RunWarning
+from lab.records.run import INDEX_REQUEST, Environment, Run, RunWarning
 from lab.records.verification import Documents, Verification
+from lab.run.contents import contents_of
 from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.kinds import loading_of
 from lab.run.kinds.base import Clients, Steps
@@ -20,7 +22,7 @@ from lab.run.maintain.nodes import checked_targets
 from lab.run.maintain.repository import remove_repository
 from lab.run.paging import pages_taken_away
 from lab.run.phases import PhaseClock, RunContext, RunProgress, RunRequest, WatchedProgress
-from lab.run.prepare import remove_connectors
+from lab.run.prepare import index_request, remove_connectors
 from lab.run.progress import ProgressFile
 from lab.run.query.ask import ask_questions, problems_of
 from lab.run.query.layout import put_away
@@ -61,6 +63,7 @@ class _RunUnderWay:
     documents: Documents
     verification: Verification
     environment: Environment
+    contents: dict[str, str]
     store_size_bytes: dict[str, int]
     settled_s: float
 
@@ -120,6 +123,12 @@ class _RunUnderWay:
         if profile.maintain:
             self.deploys_to = checked_targets(self.run, self.cluster)
         self.load.create()
+        # As they are now: a file may be edited while the run lasts.
+        request = index_request(self.cluster, profile, target.index_settings)
+        self.run.folder.write_text(
+            INDEX_REQUEST, json.dumps(request, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        )
+        self.contents = contents_of(profile, request["mappings"], self.run.root)
 
     def sampler(self) -> Sampler:
         """The sampler of this run."""
@@ -175,6 +184,7 @@ class _RunUnderWay:
             connector=self.load.connector_config,
             vector_options=self.cluster.vector_options(index),
             distribution=run.profile.elasticsearch.distribution,
+            contents=self.contents,
         )
         unchanged_since_s = self.load.unchanged_since_s or self.settled_s
         self.store_size_bytes = self.cluster.store_size_bytes(index, unchanged_since_s)

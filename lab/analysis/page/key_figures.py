@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
+from lab.analysis.figures.badges import badges
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.limits import requested_rate_docs_per_s
 from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.page.badges import badges
 from lab.analysis.page.sections import IF_KNOWN
 from lab.analysis.page.summary import window_phrase
 from lab.analysis.text import NARROW_SPACE, duration, figure

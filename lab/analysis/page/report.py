@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from lab.analysis.figures.badges import COSTS, DOCUMENTS, SAMPLES, badges
 from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page import accounting, key_figures, sections
-from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, badges
 from lab.analysis.page.queries import STEPS_HEAD, steps_of, steps_rows
 from lab.analysis.page.queries import section as query_section
 from lab.analysis.page.summary import load_sentence, outcome_sentence

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from lab.analysis.contents import contents_of
 from lab.analysis.figures.windows import RISE_S, WARM_UP_S
 from lab.analysis.statistics.effects import change_text
 from lab.analysis.suite.comparisons import Pair, is_detected, verdict_of
@@ -177,6 +178,7 @@ def _servers_and_documents(run: CountedRun) -> Mapping[str, object]:
     return {
         "documents": run.result.documents.produced,
         "cluster settings": environment.cluster_settings or "none",
+        **{f"content of {key}": content for key, content in contents_of(environment).items()},
         **{f"version of {server.name}": server.release for server in environment.servers},
         **{f"Java for {name}": version for name, version in environment.java_versions.items()},
     }

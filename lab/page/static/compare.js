@@ -28,7 +28,7 @@ export async function compared(rows) {
 
 const refusal = (text) => make("div", { class: "warning", role: "alert" }, make("strong", {}, "Not compared"), make("p", {}, text));
 
-function comparison({ first, second, differing, compared: settings, rows }) {
+function comparison({ first, second, differing, compared: settings, fields, not_recorded: unknown = [], warnings, rows }) {
   const known = rows.filter((row) => row.first != null || row.second != null);
   const isKey = ({ name }) => KEY_FIGURES.includes(name);
   const rest = known.filter((row) => !isKey(row));
@@ -36,9 +36,15 @@ function comparison({ first, second, differing, compared: settings, rows }) {
     make("h3", {}, `${second} ÷ ${first}`),
     pairs("Unexpected differences", "differs", differing),
     pairs("Compared", "", settings),
+    pairs("Fields of the mapping", "", fields),
+    unknown.length > 0 && make("p", { class: "note" }, `Not recorded by an older run: the content of ${unknown.join(", ")}.`),
+    ...warned(first, warnings?.first), ...warned(second, warnings?.second),
     figures(known.filter(isKey), "Key figures"),
     rest.length > 0 && make("details", {}, make("summary", {}, `${rest.length} other figures`), figures(rest, "Other figures")));
 }
+
+const warned = (name, warnings = []) => warnings.map(({ kind, seen, remedy }) => make("div", { class: "warning" },
+  make("strong", {}, `${words(kind)}: ${name}`), make("p", {}, `${seen}; ${remedy}`)));
 
 function pairs(heading, kind, of) {
   const entries = Object.entries(of ?? {});
@@ -59,11 +65,13 @@ function figures(rows, label) {
 
 const numbers = (column) => column >= 2 && column <= 4 ? "number" : null;
 const shown = (value, unit) => figured(value, ["docs/s", "entities/s"].includes(unit) ? "/s" : unit);
-const ratioText = ({ ratio, differing }) => ratio == null ? UNKNOWN : `${ratio.toFixed(2)}${differing?.length ? " !" : ""}`;
+const ratioText = ({ ratio, differing, warned: kinds }) => ratio == null ? UNKNOWN
+  : `${ratio.toFixed(2)}${differing?.length ? " !" : kinds?.length ? " *" : ""}`;
 
-function verdictText({ ratio, verdict, low, high, differing }) {
+function verdictText({ ratio, verdict, low, high, differing, warned: kinds }) {
   if (differing?.length) return `not comparable: ${differing.join(", ")}`;
   if (ratio == null) return "";
+  if (kinds?.length && verdict === "too few runs") return `see: ${kinds.map(words).join(", ")}`;
   return low == null || high == null ? verdict : `${verdict} (${low.toFixed(2)} to ${high.toFixed(2)})`;
 }
 

@@ -1,5 +1,6 @@
 """Two runs beside each other: what may be compared, and what must not."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,68 @@ def test_a_file_that_has_changed_is_another_input(tmp_path: Path) -> None:
     assert compared(one, other).differing == {"dataset.content": ("c0ffee", "beef")}
     assert compared(one, old).differing == {"dataset.content": ("c0ffee", "not known")}
     assert compared(one, one).differing == compared(old, old).differing == {}
+
+
+def of_mapping(path: Path, content: str | None, properties: dict[str, Any] | None = None) -> RunAnalysis:
+    """A run that has sent a mapping with this hash and these fields."""
+    contents = None if content is None else {"mapping": content, "sink.connector": "c0ffee"}
+    made = folder(path, Truth(), environment={"contents": contents})
+    if properties is not None:
+        request = {"settings": {}, "mappings": {"dynamic": "strict", "properties": properties}}
+        (path / "index.json").write_text(json.dumps(request), encoding="utf-8")
+    return made
+
+
+def test_two_mappings_of_one_name_are_told_with_their_fields(tmp_path: Path) -> None:
+    """Their types and parameters; what both have alike is left out."""
+    nested = {"type": "nested", "properties": {"price": {"type": "float"}}}
+    title = {"type": "text", "fields": {"raw": {"type": "keyword"}}}
+    one = of_mapping(tmp_path / "a", "beef", {"id": {"type": "keyword"}, "items": nested, "title": title})
+    stored = {"type": "object", "enabled": False}
+    other = of_mapping(tmp_path / "b", "f00d", {"id": {"type": "keyword"}, "items": stored, "title": {"type": "text"}})
+
+    comparison = compared(one, other)
+
+    assert comparison.compared == {"mapping.content": ("beef", "f00d")}
+    assert comparison.fields == {
+        "items": ("nested", "object, enabled: false"),
+        "items.price": ("float", "not set"),
+        "title.raw": ("keyword", "not set"),
+    }
+    assert (comparison.not_recorded, row(comparison, "drain_s").ratio) == ((), pytest.approx(1.0))
+
+
+def test_mappings_of_two_names_are_one_difference(tmp_path: Path) -> None:
+    """Their contents are no second one."""
+    one = of_mapping(tmp_path / "a", "beef")
+    other = of_mapping(tmp_path / "b", "f00d")
+    profile = {**PROFILE, "mapping": "another"}
+    (tmp_path / "b" / "profile.json").write_text(json.dumps(profile), encoding="utf-8")
+
+    comparison = compared(one, analyse(other.folder.path))
+
+    assert comparison.compared == {"mapping": ("aladin.nested.static", "another")}
+
+
+@pytest.mark.parametrize("contents", [(None, None), (None, "beef")])
+def test_a_run_without_a_record_of_its_mapping_is_not_called_equal(
+    tmp_path: Path, contents: tuple[str | None, str | None]
+) -> None:
+    """Runs of older versions have none."""
+    one, other = (of_mapping(tmp_path / str(place), content) for place, content in enumerate(contents))
+
+    assert compared(one, other).compared == {}
+    assert compared(one, other).not_recorded == ("mapping",)
+
+
+def test_controls_with_two_mappings_of_one_name_are_not_the_same() -> None:
+    """Two suites are then compared without a verdict."""
+    rates = [9_973.0, 10_007.0, 10_037.0]
+    one, other = (beside(series("a", rates), rates) for _ in range(2))
+    assert compare(one, other).has_verdicts
+    controls = [replace(side.control or side, contents={"mapping": text}) for side, text in ((one, "a"), (other, "b"))]
+    first, second = (replace(side, control=control) for side, control in zip((one, other), controls, strict=True))
+    assert not compare(first, second).has_verdicts
 
 
 def test_what_varies_on_purpose_is_compared(tmp_path: Path) -> None:

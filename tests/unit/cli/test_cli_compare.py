@@ -1,5 +1,6 @@
 """`sluice compare`: what it prints, and how it ends."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,12 +8,14 @@ import pytest
 
 from lab.analysis.text import NARROW_SPACE
 from lab.cli.app import main
-from lab.records.run import Environment
+from lab.records.run import Environment, RunWarning, WarningKind
 from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
 from lab.run.folder import become_latest
 from lab.suite.folder import SuiteFolder
-from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.analysis.synthetic import Truth, run, samples, with_warnings, written
 from tests.unit.messages import MakeMessage
+
+PROFILE = {"dataset": {"name": "aladin", "seed": 1}, "mapping": "books"}
 
 
 @pytest.fixture
@@ -205,3 +208,48 @@ def test_nothing_is_compared_with_itself(
         "",
         message(f"{runs}/suites/small/a"),
     )
+
+
+def test_warnings_of_both_runs_stand_beside_their_ratio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
+) -> None:
+    """Each with its remedy; figures that one of them touches are marked, others are not."""
+    busy = RunWarning(kind=WarningKind.BUSY_MACHINE, seen="a build took 0.7 cores", likely_cause="-", remedy="stop it")
+    made = run(Truth())
+    for name, of in (("calm", made), ("busy", with_warnings(made, busy))):
+        written(tmp_path / "books" / name, of, samples(Truth()), PROFILE)
+
+    _, out, _ = ended(monkeypatch, capsys, "calm", "busy", "--runs", str(tmp_path))
+    _, as_json, _ = ended(monkeypatch, capsys, "calm", "busy", "--runs", str(tmp_path), "--json")
+
+    lines = out.replace(NARROW_SPACE, " ").splitlines()
+    assert [line.endswith("1.00 *") for line in lines if line.startswith("Indexing rate")] == [True]
+    assert [line for line in lines if "Busy machine" in line] == [message("second", "0.7 cores", "stop it")]
+    [facts] = json.loads(as_json)
+    assert [warning["kind"] for warning in facts["warnings"]["second"]] == ["busy_machine"]
+    warned = {row["name"]: row["warned"] for row in facts["rows"]}
+    assert (warned["drain_s"], warned["cpu_s_per_million_docs"]) == (["busy_machine"], [])
+
+
+def test_two_mappings_of_one_name_are_shown_with_their_first_fields(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
+) -> None:
+    """Eight of eleven, and how many more there are; a run without a record of its mapping is said to have none."""
+    made = run(Truth())
+    for name, kind in (("one", "keyword"), ("two", "text"), ("old", None)):
+        contents = kind and {"mapping": f"{kind}-hash"}
+        environment = made.environment.model_copy(update={"contents": contents})
+        path = written(
+            tmp_path / "books" / name, made.model_copy(update={"environment": environment}), samples(Truth()), PROFILE
+        )
+        properties = {f"field{number:02}": {"type": kind} for number in range(11)}
+        if kind:
+            (path / "index.json").write_text(json.dumps({"mappings": {"properties": properties}}), encoding="utf-8")
+
+    shown = {
+        names: ended(monkeypatch, capsys, *names, "--runs", str(tmp_path))[1].splitlines()
+        for names in (("one", "two"), ("old", "two"))
+    }
+
+    assert "\n".join(shown["one", "two"][:12]) == message("mapping.content", "field07", "3 more fields")
+    assert shown["old", "two"][2] == message("mapping.content", "not recorded")

@@ -21,6 +21,7 @@ def a_run(
     status: str = "verified",
     has_window: bool = True,
     product: str | None = None,
+    contents: dict[str, str] | None = None,
 ) -> None:
     """A run that has ended, after a drain of 10 s."""
     path = folder / profile / run
@@ -39,7 +40,7 @@ def a_run(
         "measured_window": {} if has_window else None,
         "metrics": metrics,
         "limited_by": {"stage": "elasticsearch"},
-        "environment": {"servers": [{"product": None}, {"product": product}]},
+        "environment": {"servers": [{"product": None}, {"product": product}], "contents": contents},
     }
     (path / "result.json").write_bytes(orjson.dumps(result))
 
@@ -161,3 +162,18 @@ def test_what_is_unknown_is_refused(
     """With what was probably meant."""
     status, lines = sluice_runs(*words)
     assert (status, "".join(lines)) == (2, message(*facts))
+
+
+def test_a_run_of_another_mapping_under_the_same_name_is_told(
+    sluice_runs: RunsCommand, folder: Path, message: MakeMessage
+) -> None:
+    """Its rates are of other work: the course of the profile leaves out those before it."""
+    for number, content in ((1, "beef"), (2, "beef"), (3, "f00d")):
+        run = f"2026020{number}-000000"
+        began = datetime.now(UTC) - timedelta(minutes=10 - number)
+        a_run(folder, "shop", run, rate=1000.0 * number, began=began, contents={"mapping": content})
+
+    lines = [line for line in sluice_runs("shop")[1] if "mapping" in line]
+
+    assert lines == [message("20260203-000000", "mapping", "20260202-000000")]
+    assert words_of(sluice_runs()[1])[0] == ["shop", "3", "20260203-000000", "3,000/s", "█"]

@@ -10,7 +10,7 @@ import pytest
 from lab import ROOT
 from lab.page import app as app_module
 from lab.page import hub
-from lab.page.app import Server, app
+from lab.page.app import Server, app, differences
 from lab.page.commands import Starter
 from lab.page.security import OF_A_REPORT, OF_THE_PAGE, Access
 from tests.unit.messages import MakeMessage, Naming
@@ -239,6 +239,21 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     """Before a process is started for it."""
     assert error_of(browser.post("/api/compare", json=body, headers=WRITES)) == (400, message(*facts))
+
+
+def test_the_difference_of_two_runs_has_their_mappings_if_both_are_recorded(tmp_path: Path) -> None:
+    """A run of an older version has none, and nothing is said of it there."""
+    folders = [tmp_path / name for name in ("a", "b", "old")]
+    for folder, kind in zip(folders, ("keyword", "text", None), strict=True):
+        folder.mkdir()
+        (folder / "profile.json").write_text('{"mapping": "shop"}')
+        if kind:
+            (folder / "index.json").write_text(f'{{"mappings": {{"properties": {{"id": {{"type": "{kind}"}}}}}}}}')
+
+    changed = [line for line in differences(["a", "b"], folders[:2]).splitlines() if line[:2] in {"- ", "+ "}]
+
+    assert changed == ["-      type: keyword", "+      type: text"]
+    assert differences(["a", "old"], [folders[0], folders[2]]) == ""
 
 
 def test_a_tune_is_not_compared(browser: Browser, server: Server, message: MakeMessage) -> None:

@@ -17,6 +17,7 @@ from lab.records.deployment import Deployment
 from lab.records.run import Environment, Run, Server, WarningKind
 from lab.records.verification import Verification
 from lab.run import runner
+from lab.run.contents import contents_of
 from lab.run.environment import cold_servers
 from lab.run.kinds.base import NO_HISTOGRAMS, Latest, Loading, Steps
 from lab.run.phases import RunContext, RunRequest
@@ -345,7 +346,10 @@ def test_the_record_has_what_the_load_says_of_itself(phases: Phases) -> None:
 
 def test_what_another_run_must_share_is_read_from_the_servers(phases: Phases) -> None:
     """Settings of index and cluster, connector, servers and vectors; the distribution from the profile."""
-    phases.make("quickstart", "elasticsearch.distribution=official", target={"java_versions": {"kafka": "21"}})
+    target = {"java_versions": {"kafka": "21"}}
+    context = phases.context("quickstart", "elasticsearch.distribution=official", target=target)
+    runner._RunUnderWay(context, sleep=lambda _: None).make()
+    request = json.loads((context.folder.path / "index.json").read_text(encoding="utf-8"))
     assert phases.given["describe_environment"] == {
         "target": "local",
         "servers": (),
@@ -355,6 +359,7 @@ def test_what_another_run_must_share_is_read_from_the_servers(phases: Phases) ->
         "connector": {"tasks.max": "2"},
         "vector_options": {"f": {}},
         "distribution": "official",
+        "contents": contents_of(context.profile, request["mappings"], context.root),
     }
 
 

@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from rich.console import Console
 
+from lab.analysis.figures.badges import COSTS, DOCUMENTS, SAMPLES, TOUCHED
 from lab.analysis.figures.definitions import BY_NAME, TERMS
 from lab.analysis.page import key_figures
 from lab.analysis.page.accounting import run_sums
-from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, TOUCHED
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import machine_cpu
 from lab.analysis.page.summary import absent_documents

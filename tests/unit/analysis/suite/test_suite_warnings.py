@@ -1,5 +1,6 @@
 """What a suite warns of, so that nobody believes a comparison that is none."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,6 +74,19 @@ def test_variants_may_differ_in_their_servers_but_the_runs_of_one_may_not(tmp_pa
 
     rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change_run=newer)}
     assert warned(tmp_path, small(rungs=rungs)) == {}
+
+
+def test_a_mapping_that_was_edited_during_the_suite_is_told(tmp_path: Path) -> None:
+    """Its name stays the same."""
+    of_runs = itertools.chain(["beef"], itertools.repeat("f00d"))
+
+    def edited(made: Run) -> Run:
+        contents = {"mapping": next(of_runs)}
+        return made.model_copy(update={"environment": made.environment.model_copy(update={"contents": contents})})
+
+    rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change_run=edited)}
+    seen = warned(tmp_path, small(rungs=rungs))[WarningKind.ENVIRONMENTS_DIFFER].seen
+    assert "aladin/static: content of mapping: beef and f00d" in seen
 
 
 def test_a_control_that_differs_from_itself_is_told_on_top(tmp_path: Path, message: MakeMessage) -> None:
