@@ -25,6 +25,7 @@ public final class SettingsCheck {
         TargetSettings.check(findings);
         WriteSettings.check(findings);
         DocumentSettings.check(findings);
+        UnknownKeys.check(findings);
         if (findings.areNone()) {
             findings.warnings().forEach(warning -> LOG.warn("{}: {}", given.get("name"), warning));
         }
