@@ -22,12 +22,14 @@ _NAMES_CLASSES = re.compile(r"\.(class|classes|reporters|providers|assignment\.s
 
 
 @cache
-def known_keys() -> frozenset[str]:
-    """Keys of our sink, of Kafka Connect, and of Kafka's clients below their prefixes.
+def known_keys() -> Mapping[str, str]:
+    """Keys of our sink, of Kafka Connect, and of Kafka's clients below their prefixes → default of a key of our sink.
 
-    Source: the `ConfigDef` of each; the plugin's `SettingsTableTest` writes the file and compares it.
+    The default is empty where there is none, and for all keys of others. Source: the `ConfigDef` of each; the plugin's
+    `SettingsTableTest` writes the file and compares it.
     """
-    return frozenset(Path(__file__).with_name("connector_keys.txt").read_text(encoding="utf-8").split())
+    lines = Path(__file__).with_name("connector_keys.txt").read_text(encoding="utf-8").splitlines()
+    return {key: default for key, _, default in (line.partition(" ") for line in lines)}
 
 
 def connector_key_problems(tree: Located, root: Path) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
+from lab.profiles.effects import effect_of
 from lab.profiles.files import REPOSITORY, file_of, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS
 from lab.profiles.loader import ListEntry, list_entry, load_profile, override
@@ -295,6 +296,7 @@ class Expansion:
         names = [variant.name for variant in variants]
         self.check_names(names)
         self.check_parts(variants)
+        self.check_effects(variants)
         if self.problems:
             raise refusal(self.problems)
         control = next(variant for variant in variants if variant.name == self.file.control)
@@ -404,6 +406,24 @@ class Expansion:
                     f'"{variant.name}" is of part "{variant.part}", expected that of "{against}", which it is compared '
                     f"with: {other}",
                 )
+
+    def check_effects(self, variants: Sequence[SuiteVariant]) -> None:
+        """Refuse two variants that are compared, with each other or with a third one, and are the same in effect."""
+        if self.problems:
+            return
+        effects = {variant.name: effect_of(variant.profile, self.root) for variant in variants}
+        for place, variant in enumerate(variants):
+            for other in variants[:place]:
+                are_compared = variant.name == other.against or other.name == variant.against
+                have_same_control = variant.against is not None and variant.against == other.against
+                is_named_so = variant.name.endswith(AGAIN) or other.name.endswith(AGAIN)
+                is_same = variant.part == other.part and effects[variant.name] == effects[other.name]
+                if is_same and (are_compared or have_same_control) and not is_named_so:
+                    self.refuse(
+                        ("variants", place) if place < len(self.file.variants) else ("grid",),
+                        f'variants "{other.name}" and "{variant.name}" are the same in effect, expected a difference; '
+                        "for a check of the method (A/A), `repeat_control` runs the control twice",
+                    )
 
     def check_measures(self) -> None:
         """Whether the number of runs is decided in one way only."""

@@ -63,7 +63,7 @@ def test_an_own_file_stands_for_the_one_of_its_name(write: Write) -> None:
 
 def test_an_own_suite_compares_own_profiles(write: Write) -> None:
     """And is listed."""
-    write("experiments/profiles/mine.yaml", "question: Mine?\nextends: quickstart\n")
+    write("experiments/profiles/mine.yaml", "question: Mine?\nextends: quickstart\nindex: {number_of_shards: 2}\n")
     write(
         "experiments/suites/mine.yaml",
         "question: Which?\ncontrol: quickstart\nvariants:\n- profile: quickstart\n- profile: mine\n",

@@ -154,6 +154,60 @@ def test_a_variant_cannot_have_the_name_of_the_second_control(repository: Reposi
     assert len(load(repository, f"repeat_control: false\n{variants}").variants) == 2
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("index.number_of_shards: 2", 'index.number_of_shards: "2"'),
+        ("sink.config.batch.size: 2000", "sink.tasks: 1"),
+        ("sink.config.key.ignore: false", 'sink.config.key.ignore: "false"'),
+        ("mapping: aladin.nested.static", "mapping: aladin.nested.dynamic"),
+    ],
+    ids=["number and text", "default of the sink", "flag and text", "files with one content"],
+)
+def test_variants_that_are_the_same_in_effect_are_refused(
+    repository: Repository, message: MakeMessage, one: str, other: str
+) -> None:
+    """Whatever words they use; with their names, before anything starts."""
+    template = '{"connector.class": "io.sluice.connect.ElasticsearchSinkConnector"}'
+    (repository.root / "connect" / "connectors" / "elasticsearch.json").write_text(template, encoding="utf-8")
+    variants = f"""
+        variants:
+          - {{profile: books, name: one, set: {{{one}}}}}
+          - {{profile: books, name: other, set: {{{other}}}}}
+    """
+
+    assert refusal(repository, variants, control="one") == [
+        message("ladder.yaml:5: variants[1]", "one", "other", "A/A")
+    ]
+
+
+def test_a_refresh_interval_of_one_second_is_not_the_default(repository: Repository) -> None:
+    """With it, Elasticsearch also refreshes shards that nobody searches."""
+    suite = load(
+        repository,
+        """
+        variants:
+          - books
+          - {profile: books, name: every second, set: {index.refresh_interval: 1s}}
+        """,
+    )
+    assert [variant.name for variant in suite.variants] == ["books", "books (again)", "every second"]
+
+
+def test_values_of_the_command_line_that_make_variants_equal_are_refused(
+    repository: Repository, message: MakeMessage
+) -> None:
+    """They win over those of the variants."""
+    variants = """
+        variants:
+          - books
+          - {profile: books, name: two shards, set: {index.number_of_shards: 2}}
+    """
+    with pytest.raises(ProfileError) as caught:
+        load(repository, variants, "index.number_of_shards=3")
+    assert str(caught.value) == message("variants[1]", "books", "two shards")
+
+
 def test_a_metric_has_a_scope(repository: Repository, message: MakeMessage) -> None:
     """Rates of primaries and of all shards are different things."""
     assert refusal(repository, "variants: [books]\nmetrics: [indexing_latency_ms]") == [
@@ -318,7 +372,7 @@ def test_what_is_compared_is_of_one_part(repository: Repository, message: MakeMe
         variants:
           - books
           - {profile: books, name: two, part: nodes, reference: true}
-          - {profile: books, name: four, part: nodes, against: two}
+          - {profile: books, name: four, part: nodes, against: two, set: {index.number_of_shards: 2}}
     """
     assert load(repository, reference).parts == {"books": "", "books (again)": "", "two": "nodes", "four": "nodes"}
 

@@ -59,6 +59,11 @@ class SettingsTableTest {
         return text == null || text.isEmpty() ? "none" : "`" + text + "`";
     }
 
+    private static String withDefault(ConfigKey key) {
+        String text = key.hasDefault() ? ConfigDef.convertToString(key.defaultValue, key.type) : null;
+        return text == null || text.isEmpty() ? key.name : key.name + " " + text;
+    }
+
     private static String tables() {
         return DEFINITION.groups().stream().map(SettingsTableTest::table).collect(Collectors.joining("\n"));
     }
@@ -98,7 +103,9 @@ class SettingsTableTest {
     /** The lab refuses other keys before any server starts; with settings.write=true its list is rewritten. */
     @Test
     void theLabKnowsTheKeysAsTheyAreDefined() throws IOException {
-        Set<String> known = new TreeSet<>(DEFINITION.names());
+        Set<String> known = DEFINITION.configKeys().values().stream()
+                .map(SettingsTableTest::withDefault)
+                .collect(Collectors.toCollection(TreeSet::new));
         known.addAll(SinkConnectorConfig.configDef().names());
         Map<String, Set<String>> clients = Map.of(
                 "consumer", ConsumerConfig.configNames(),
