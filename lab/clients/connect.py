@@ -11,6 +11,14 @@ from lab.endpoints import Access, urls_of
 from lab.errors import ProfileError, StackError
 from lab.monitor.connect import causes_in, innermost
 
+READ_BY_OTHERS = (
+    *(f"{converter}.converter." for converter in ("key", "value", "header")),
+    *(f"{client}.override." for client in ("consumer", "producer", "admin")),
+    "transforms.",
+    "predicates.",
+)
+"""Begin the keys of a connector's configuration that its plugins and clients read; older workers do not judge these."""
+
 
 class ConnectWorker:
     """The REST API of a Connect worker, or of a group of workers; any may be restarted while a run is under way.
@@ -76,16 +84,21 @@ class ConnectWorker:
         plugins = self._answer(response, f"{self._url}: Kafka Connect cannot list its plugins")
         return frozenset(str(plugin["class"]) for plugin in plugins)
 
-    def validate(self, config: Mapping[str, str]) -> None:
+    def validate(self, config: Mapping[str, str]) -> tuple[str, ...]:
         """Have the connector judge its configuration, before anything is made.
+
+        Returns:
+            Keys that the connector's definition does not have, and that no plugin or client below it can read.
 
         Raises:
             ProfileError: It refuses the configuration; all its reasons at once.
         """
         plugin = config.get("connector.class", "")
         response = self._http.send("PUT", f"/connector-plugins/{plugin}/config/validate", config)
+        known: set[str] = set()
         if response.is_success:
             values = [entry["value"] for entry in response.json()["configs"]]
+            known = {str(value.get("name")) for value in values}
             problems = [f"sink.config: {self._hide(problem)}" for value in values for problem in value["errors"]]
         elif response.is_server_error:
             raise StackError(
@@ -95,6 +108,7 @@ class ConnectWorker:
             problems = [f"sink.config: connector.class: {plugin}: {self._words(response)}"]
         if problems:
             raise ProfileError("\n".join(problems))
+        return tuple(key for key in sorted(config.keys() - known) if not key.startswith(READ_BY_OTHERS))
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
         """Start a connector.

@@ -128,6 +128,7 @@ class WarningKind(StrEnum):
     QUERY_SENDER_LIMITED = "query_sender_limited"
     QUERY_ERRORS = "query_errors"
     PAGES_TAKEN_AWAY = "pages_taken_away"
+    UNREAD_SETTINGS = "unread_settings"
     REPETITION_DIFFERS = "repetition_differs"
     RUNS_FAILED = "runs_failed"
     RATES_RISE = "rates_rise"

@@ -127,3 +127,14 @@ def shards_unassigned(unassigned: int, profile: Profile) -> RunWarning:
         likely_cause=f"index.number_of_replicas is {needed - 1}, which needs {needed} data nodes; there are {nodes}",
         remedy="raise elasticsearch.data_nodes or lower index.number_of_replicas; an unassigned replica costs nothing",
     )
+
+
+def unread_settings(names: Sequence[str]) -> RunWarning:
+    """Settings that the connector does not have; their values may be secrets."""
+    return RunWarning(
+        kind=WarningKind.UNREAD_SETTINGS,
+        seen=f"the connector has no such settings: {', '.join(names)}",
+        likely_cause="a typing error, or the setting of another connector or version; Connect accepts it in silence",
+        remedy="correct or remove it in `sink.config`, the connector's template or the servers' file; two values of it"
+        " are no difference",
+    )

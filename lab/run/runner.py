@@ -13,7 +13,13 @@ from lab.records.queries import QuestionAnswers
 from lab.records.run import INDEX_REQUEST, Environment, Run, RunWarning
 from lab.records.verification import Documents, Verification
 from lab.run.contents import contents_of
-from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
+from lab.run.environment import (
+    cold_servers,
+    describe_environment,
+    servers_elsewhere,
+    shards_unassigned,
+    unread_settings,
+)
 from lab.run.kinds import loading_of
 from lab.run.kinds.base import Clients, Steps
 from lab.run.maintain.deploy import deploy, remove_leftovers
@@ -206,6 +212,8 @@ class _RunUnderWay:
             yield servers_elsewhere()
         if self.load.unassigned:
             yield shards_unassigned(self.load.unassigned, profile)
+        if self.load.unread_settings:
+            yield unread_settings(self.load.unread_settings)
         if warning := pages_taken_away(self.environment.paging, Bounds(**profile.elasticsearch.bounds)):
             yield warning
 

@@ -31,6 +31,7 @@ TOUCHED: Mapping[WarningKind, tuple[str, ...]] = {
     WarningKind.QUERY_SENDER_LIMITED: QUERIES,
     WarningKind.QUERY_ERRORS: QUERIES,
     WarningKind.PAGES_TAKEN_AWAY: QUERIES,
+    WarningKind.UNREAD_SETTINGS: (*RATES, *TIMES),
 }
 """What the names of the touched figures begin with; of kinds that only suites know, nothing."""
 

@@ -158,6 +158,11 @@ class Loading(ABC, Generic[L]):
         """The connector's configuration, or the command in its place; empty without Kafka."""
         return {}
 
+    @property
+    def unread_settings(self) -> tuple[str, ...]:
+        """Settings of the connector that the connector does not have; none without Kafka."""
+        return ()
+
     def record(self) -> dict[str, Any]:
         """The load's own fields of `Run`."""
         return {

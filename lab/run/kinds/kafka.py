@@ -118,6 +118,11 @@ class KafkaLoading(Loading[L]):
         """The connector's configuration, or the command in its place."""
         return self.sink.config
 
+    @property
+    def unread_settings(self) -> tuple[str, ...]:
+        """Settings of the connector that the connector does not have."""
+        return self.sink.unread_settings
+
     def record(self) -> dict[str, Any]:
         """The fields of `Run` about topic, producers and sink."""
         filled = self.run.filled

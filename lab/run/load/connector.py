@@ -22,6 +22,7 @@ class Connector(Pipeline):
 
     Attributes:
         config: Empty until it is prepared.
+        unread: Keys of it that the connector does not have, by its own definition.
     """
 
     def __init__(self, context: PipelineContext, run: RunContext, worker: ConnectWorker) -> None:
@@ -29,6 +30,7 @@ class Connector(Pipeline):
         self._run = run
         self._worker = worker
         self.config: dict[str, str] = {}
+        self.unread: tuple[str, ...] = ()
 
     def prepare(self) -> None:
         """Make the configuration, and have the worker approve of it.
@@ -39,7 +41,7 @@ class Connector(Pipeline):
         run = self._run
         values = placeholders(run.profile, run.target.endpoints, run.names)
         config = connector_config(run.root, run.profile, values, run.target.access)
-        self._worker.validate(config)
+        self.unread = self._worker.validate(config)
         # Only now: the sink looks whether the indices are there, and they are made when it has approved of the rest.
         self.config = config | index_by_topic(run.names)
 

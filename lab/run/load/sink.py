@@ -88,6 +88,11 @@ class Sink:
         """True for a connector of ours."""
         return self.config.get("connector.class", "").startswith(OURS)
 
+    @property
+    def unread_settings(self) -> tuple[str, ...]:
+        """Keys of a connector's configuration that the connector does not have."""
+        return self.pipeline.unread if isinstance(self.pipeline, Connector) else ()
+
     def start(self) -> None:
         """Start the pipeline and wait until it is ready.
 

@@ -190,6 +190,23 @@ def test_a_configuration_in_order_is_not_refused() -> None:
         worker(server).validate({"connector.class": "Sink"})
 
 
+def test_keys_that_the_connector_does_not_have_are_told() -> None:
+    """Those of its converters, transforms and clients are theirs; an older worker does not list them."""
+    configs = [{"value": {"name": name, "errors": []}} for name in ("connector.class", "batch.size", "value.converter")]
+    given = {
+        "connector.class": "Sink",
+        "batch.size": "7",
+        "batchsize": "7",
+        "value.converter": "Json",
+        "value.converter.schemas.enable": "false",
+        "transforms.drop.type": "Filter",
+        "consumer.override.fetch.min.bytes": "7",
+        "linger": "5",
+    }
+    with rest((200, {"configs": configs})) as server:
+        assert worker(server).validate(given) == ("batchsize", "linger")
+
+
 # --- secrets --------------------------------------------------------------------------------------------------------
 
 

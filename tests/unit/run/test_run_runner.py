@@ -39,6 +39,7 @@ class FakeLoad:
     unassigned = 0
     unchanged_since_s: float | None = None
     produced: int | None = None
+    unread_settings: tuple[str, ...] = ()
 
     def __init__(self, calls: list[str], failing: str = "") -> None:
         self.calls = calls
@@ -361,6 +362,13 @@ def test_what_another_run_must_share_is_read_from_the_servers(phases: Phases) ->
         "distribution": "official",
         "contents": contents_of(context.profile, request["mappings"], context.root),
     }
+
+
+def test_settings_that_the_connector_does_not_have_are_warned_of(phases: Phases) -> None:
+    """By their names."""
+    phases.load.unread_settings = ("batchsize", "linger")
+    warnings = {warning.kind: warning for warning in phases.make().warnings}
+    assert "batchsize, linger" in warnings[WarningKind.UNREAD_SETTINGS].seen
 
 
 def test_the_sampler_knows_the_processes_and_the_phase_as_they_are_at_each_instant(phases: Phases) -> None:
