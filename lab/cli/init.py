@@ -6,31 +6,58 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from lab.cli.wishes import (
+    SAMPLE,
+    TOLERATE,
+    DryRunOption,
+    KeyOption,
+    NestedOption,
+    NoSearchOption,
+    ObjectOption,
+    SampleOption,
+    SearchOption,
+    TolerateOption,
+    share_of,
+    wishes_of,
+)
 from lab.console import console
-from lab.init.files import key_text, name_from, texts_of, write_files
-from lab.mapping.proposal import Proposal, propose
+from lab.init.files import key_text, name_from, refuse_taken, texts_of, write_files
+from lab.mapping.proposal import WHY_NOT_DYNAMIC, Proposal, propose
 from lab.mapping.sample import read_sample
-from lab.mapping.types import Wishes
-
-SAMPLE = 20_000
 
 
 def init(
     file: Annotated[str, typer.Argument(help="One JSON object per line; also .gz and .zst.")],
     *,
     name: Annotated[str | None, typer.Option(help="Name of the profile; by default from the name of the file.")] = None,
-    key: Annotated[str | None, typer.Option(help="Field that holds the key, dotted where nested.")] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Documents to read, at most.")] = SAMPLE,
+    key: KeyOption = None,
+    sample: SampleOption = SAMPLE,
+    search: SearchOption = None,
+    no_search: NoSearchOption = None,
+    as_object: ObjectOption = None,
+    nested: NestedOption = None,
+    tolerate: TolerateOption = TOLERATE,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Propose a profile, mapping and suite for your own file."""
+    share_of(tolerate)
     read = read_sample(file, sample, key)
     chosen = name or name_from(file)
-    proposal = propose(read, Wishes(key=read.key))
+    wishes = wishes_of(
+        read.key, search=search, no_search=no_search, as_object=as_object, nested=nested, tolerate=tolerate
+    )
+    proposal = propose(read, wishes)
     texts = texts_of(read, proposal, chosen)
-    write_files(texts)
+    refuse_taken(texts)
+    if not dry_run:
+        write_files(texts)
     reading = f"read {read.text}" + ("" if read.whole else "; --sample reads more")
     for line in (reading, key_text(read), *mapping_lines(proposal)):
         console.print(escape(line), soft_wrap=not console.is_terminal)
+    if dry_run:
+        for path, text in texts.items():
+            console.print(f"not written: {path}\n{escape(text)}", soft_wrap=True)
+        return
     for path in texts:
         console.print(f"written: {path}", soft_wrap=True)
     console.print("next:")
@@ -39,19 +66,16 @@ def init(
 
 
 def mapping_lines(proposal: Proposal) -> list[str]:
-    """What the mapping is, and why, in up to four lines."""
+    """What the mapping is, and why, in a few lines."""
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(of.type for of in proposal.fields).most_common())
-    why = proposal.why_dynamic
-    lines = [f"mapping: {counts}. {why[:1].upper()}{why[1:]}."]
+    lines = [f"mapping: {counts}. {WHY_NOT_DYNAMIC[:1].upper()}{WHY_NOT_DYNAMIC[1:]}."]
     if nested := [of.name for of in proposal.fields if of.type == "nested"]:
         lines.append(
             f"nested: {', '.join(nested)}. Each object of these arrays is indexed as a document of its own, so that "
             "a query can match two fields of one object; `object` costs less."
         )
-    if others := [
-        f"{of.name} ({of.choice.why})" for of in proposal.fields if of.choice.declaration.get("ignore_malformed")
-    ]:
-        lines.append(f"not all dates: {', '.join(others)}.")
+    if odd := [f"{of.name} ({of.choice.why})" for of in proposal.fields if of.choice.has_odd]:
+        lines.append(f"odd values: {', '.join(odd)}.")
     if stored := [f"{of.name} ({of.choice.why})" for of in proposal.fields if of.type == "stored only"]:
         lines.append(f"not indexed: {', '.join(stored)}.")
     return lines

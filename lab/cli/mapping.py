@@ -3,6 +3,8 @@
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -15,14 +17,35 @@ from lab.cli import complete
 from lab.cli.mapping_display import analyzers_text, show_beside_dynamic, show_costs, show_proposal
 from lab.cli.options import RUNS, OpenOption, RunsOption, TargetFileOption, TargetOption
 from lab.cli.page import PageOption
-from lab.cli.suite import SeedOption, SuiteOptions, measures_of, perform
+from lab.cli.suite import PlanOption, SeedOption, SuiteOptions, measures_of, perform
+from lab.cli.wishes import (
+    SAMPLE,
+    TOLERATE,
+    DryRunOption,
+    KeyOption,
+    NestedOption,
+    NoSearchOption,
+    ObjectOption,
+    SampleOption,
+    SearchOption,
+    TolerateOption,
+    share_of,
+    wishes_of,
+)
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import cluster_of
 from lab.console import console
 from lab.errors import ProfileError, unwritable
 from lab.files import write_new
 from lab.init.files import name_from
-from lab.mapping.check import index_documents, index_for_check, refuse_rejections, types_of
+from lab.mapping.check import (
+    index_documents,
+    index_for_check,
+    refuse_rejections,
+    rejected_text,
+    types_of,
+    values_not_indexed,
+)
 from lab.mapping.proposal import Proposal, propose
 from lab.mapping.sample import Sample, documents_of, extent_of, read_sample
 from lab.mapping.suites import PROFILE, Documents, against_dynamic, begun_units, most_units, without_each
@@ -38,16 +61,14 @@ from lab.targets.choose import servers_of
 from producers.dataset import DatasetError
 from producers.datasets.file import numbered_documents
 
-SAMPLE = 20_000
 LOAD_BYTES = 48_000_000
 """Documents of each load of a comparison: some seconds on 2 cores."""
 
+CHECKED_NOT = "not checked: a server may reject documents"
 REMEDY = "store such a field without searching it: --no-search FIELD"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-SampleOption = Annotated[int, typer.Option(min=1, help="Documents to read, at most, spread over the file.")]
-KeyOption = Annotated[str | None, typer.Option(help="Field that holds the key, dotted where nested.")]
 VersionOption = Annotated[str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.")]
 MinutesOption = Annotated[float | None, typer.Option(min=1, help="Longest time of the comparison; by default 10.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue its comparison, which was interrupted.")]
@@ -65,14 +86,12 @@ def infer(
     sample: SampleOption = SAMPLE,
     out: Annotated[Path | None, typer.Option(help="File to write; by default mappings/NAME.json.")] = None,
     key: KeyOption = None,
-    search: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Always index this field.")] = None,
-    no_search: Annotated[
-        list[str] | None, typer.Option("--no-search", metavar="FIELD", help="Only store this field.")
-    ] = None,
-    as_object: Annotated[
-        list[str] | None,
-        typer.Option("--object", metavar="FIELD", help="Map this array as object, not nested."),
-    ] = None,
+    search: SearchOption = None,
+    no_search: NoSearchOption = None,
+    as_object: ObjectOption = None,
+    nested: NestedOption = None,
+    tolerate: TolerateOption = TOLERATE,
+    dry_run: DryRunOption = False,
     check: Annotated[bool, typer.Option(help="Index the sample on a server; a rejected document is an error.")] = True,
     compare: Annotated[bool, typer.Option("--compare", help="Then measure it against dynamic mapping.")] = False,
     minutes: MinutesOption = None,
@@ -96,11 +115,20 @@ def infer(
         page=page,
         open_it=open_it,
     )
+    if dry_run and (compare or resume):
+        raise ProfileError("--dry-run: got --compare or --resume, too, which need the file that it does not write")
     check_place(path, is_read=compare or resume, is_written=not resume)
+    share_of(tolerate)
     read = read_sample(file, sample, key)
     if not resume:
-        wishes = Wishes(read.key, *(frozenset(names or ()) for names in (search, no_search, as_object)))
-        write_proposal(path, read, (sample, wishes), cluster_on(file, elasticsearch, options) if check else None)
+        wishes = wishes_of(
+            read.key, search=search, no_search=no_search, as_object=as_object, nested=nested, tolerate=tolerate
+        )
+        proposal = proposed(path, read, (sample, wishes), cluster_on(file, elasticsearch, options) if check else None)
+        if dry_run:
+            console.print(f"not written: {path}\n{escape(proposal.text)}", soft_wrap=True)
+        else:
+            write(path, proposal.text)
     if not (compare or resume):
         return 0
     return compare_with_dynamic(path.stem, Documents(file, read.key, load_count(file), elasticsearch), options)
@@ -132,38 +160,51 @@ def check_place(path: Path, *, is_read: bool, is_written: bool) -> None:
         raise ProfileError(f"--out: got {path}, expected {FOLDER}/NAME.json, where a comparison finds it")
 
 
-def write_proposal(
+def proposed(
     path: Path, read: Sample, wanted: tuple[int, Wishes], checking: AbstractContextManager[ElasticsearchClient] | None
-) -> None:
-    """Propose a mapping, check it on the servers if they are given, show it, and write it.
+) -> Proposal:
+    """Propose a mapping, check it on the servers if they are given, and show it.
 
     Args:
+        path: The file to be written.
         wanted: How many documents the sample has, at most, and what is known of the fields.
     """
     most, wishes = wanted
-    # Before any server: what can be refused without one is.
-    proposal, checked = propose(read, wishes), "not checked: a server may reject documents"
+    # Before any server: what can be refused whatever types servers have is.
+    proposal, checked = propose(read, wishes, lambda _: checking is not None), CHECKED_NOT
     console.print(escape(f"read {read.text}" + ("" if read.whole else "; --sample reads more")), soft_wrap=True)
     if checking is not None:
         with checking as cluster:
             proposal = propose(read, wishes, types_of(cluster))
-            checked = checked_text(cluster, proposal, read, most, path)
+            checked = checked_text(cluster, proposal, (read, most, wishes), path)
     show_proposal(proposal)
     console.print(escape(checked), soft_wrap=not console.is_terminal)
-    write(path, proposal.text)
+    return proposal
 
 
-def checked_text(cluster: ElasticsearchClient, proposal: Proposal, read: Sample, most: int, path: Path) -> str:
+def checked_text(cluster: ElasticsearchClient, proposal: Proposal, of: tuple[Sample, int, Wishes], path: Path) -> str:
     """Index the sample with the mapping; what that says, in words.
 
     Raises:
-        VerificationError: Documents are rejected.
+        VerificationError: More documents are rejected than are tolerated.
     """
+    read, most, wishes = of
+    lenient = [field.name for field in proposal.fields if "ignore_malformed" in field.choice.declaration]
     with index_for_check(cluster, proposal.content) as index:
         done = index_documents(cluster, index, documents_of(read.path, most, read.extent))
         settings = cluster.index_settings(index)
-    refuse_rejections(done, f"{path}: not written", [REMEDY])
-    return "; ".join([f"checked: {done.documents:,} documents indexed, none rejected", *analyzers_text(settings)])
+        stored = values_not_indexed(cluster, index, lenient)
+    refuse_rejections(done, f"{path}: not written", [REMEDY], wishes.tolerated)
+    indexed = done.documents - done.rejected
+    outcome = f"{rejected_text(done)}; a run sends them to the dead letters" if done.rejected else "none rejected"
+    some = ", ".join(f"{name} of {count:,}" for name, count in stored.items())
+    return "; ".join(
+        [
+            f"checked: {indexed:,} documents indexed, {outcome}",
+            *([f"stored, not indexed: {some}"] if some else []),
+            *analyzers_text(settings),
+        ]
+    )
 
 
 def write(path: Path, text: str) -> None:
@@ -200,6 +241,7 @@ def explain(
     key: KeyOption = None,
     sample: SampleOption = SAMPLE,
     minutes: MinutesOption = None,
+    plan: PlanOption = False,
     seed: SeedOption = None,
     resume: ResumeOption = False,
     elasticsearch: VersionOption = None,
@@ -222,16 +264,52 @@ def explain(
         page=page,
         open_it=open_it,
         seed=seed,
+        plan=plan,
     )
+    most, begun = most_units(minutes), without_each(name, [], documents).name
+    accepted = runs / f"{begun}.ndjson"
+    if plan:
+        console.print("which fields are left out one by one is decided by their sizes, once servers run; for example:")
+        return perform(without_each(name, grouped(units, most), documents), options)
     if resume:
-        chosen = begun_units(find_suite(runs, without_each(name, [], documents).name).plan(), units)
+        chosen = begun_units(find_suite(runs, begun).plan(), units)
+        documents = replace(documents, path=str(accepted)) if accepted.is_file() else documents
     else:
+        accepted.unlink(missing_ok=True)
         with cluster_on(on, elasticsearch, options) as cluster:
-            chosen = grouped(sized_units(cluster, name, units, (on, sample)), most_units(minutes))
+            chosen = grouped(sized_units(cluster, name, units, (on, sample)), most)
+            documents = accepted_documents(cluster, name, documents, accepted)
     suite = without_each(name, chosen, documents)
     status = perform(suite, options)
     show_costs(analyse_suite(find_suite(runs, suite.name).path), chosen)
+    accepted.unlink(missing_ok=True)
     return status
+
+
+def accepted_documents(cluster: ElasticsearchClient, name: str, documents: Documents, path: Path) -> Documents:
+    """The documents of a load that a mapping accepts: all, or those of a new file, which lacks the rejected ones.
+
+    Args:
+        name: Of the mapping.
+        path: Of that file.
+
+    Raises:
+        VerificationError: Every document is rejected.
+    """
+    first = islice(numbered_documents(documents.path), documents.count)
+    with index_for_check(cluster, load_mapping(name)) as index:
+        done = index_documents(cluster, index, ((f"{documents.path}:{number}", each) for number, each in first))
+    if not done.rejected:
+        return documents
+    if done.rejected == done.documents:
+        refuse_rejections(done, f"mapping {name}")
+    console.print(escape(f"left out: {rejected_text(done)}"), soft_wrap=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        for number, (_, document) in enumerate(islice(numbered_documents(documents.path), documents.count)):
+            if number not in done.places:
+                file.write(document + b"\n")
+    return replace(documents, path=str(path), count=done.documents - done.rejected)
 
 
 def load_count(path: str) -> int:
@@ -256,16 +334,14 @@ def load_count(path: str) -> int:
 def sized_units(cluster: ElasticsearchClient, name: str, units: Sequence[Unit], sampled: tuple[str, int]) -> list[Unit]:
     """The units of a mapping with what a sample's index spends on each, where the servers say so; the largest first.
 
+    Documents that the mapping rejects are not in that index.
+
     Args:
         sampled: The file, and how many of its documents.
-
-    Raises:
-        VerificationError: The mapping rejects documents of the sample.
     """
     path, most = sampled
     with index_for_check(cluster, load_mapping(name)) as index:
-        done = index_documents(cluster, index, documents_of(path, most, extent_of(path, most)))
-        refuse_rejections(done, f"mapping {name}")
+        index_documents(cluster, index, documents_of(path, most, extent_of(path, most)))
         sizes = disk_bytes(cluster, index)
     if sizes is None:
         console.print("these servers have no _disk_usage: fields are taken in the order of the mapping")

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lab.errors import ProfileError, unwritable
 from lab.files import write_new
-from lab.mapping.proposal import Proposal
+from lab.mapping.proposal import WHY_NOT_DYNAMIC, Proposal
 from lab.mapping.sample import Sample
 from lab.profiles.files import REPOSITORY, file_of, is_there
 
@@ -71,7 +71,7 @@ def texts_of(sample: Sample, proposal: Proposal, name: str) -> dict[Path, str]:
     profile = PROFILE.format(
         sampled=sample.text,
         why_key=key_text(sample),
-        why_dynamic=proposal.why_dynamic,
+        why_dynamic=WHY_NOT_DYNAMIC,
         question=quoted(f"How fast are the documents of {file} indexed?"),
         path=quoted(str(Path(sample.path).resolve())),
         key=f"  key: {quoted(sample.key)}\n" if sample.key else "",
@@ -86,15 +86,19 @@ def texts_of(sample: Sample, proposal: Proposal, name: str) -> dict[Path, str]:
     }
 
 
+def refuse_taken(paths: Iterable[Path]) -> None:
+    """Raise ProfileError if a file exists below the working folder or among those of Sluice."""
+    taken = [path for path in paths if is_there(file_of(path.parent, path.name, REPOSITORY))]
+    if taken:
+        raise ProfileError(f"{', '.join(map(str, taken))}: exists; choose another --name, or remove it")
+
+
 def write_files(texts: Mapping[Path, str]) -> None:
     """Write the files below the working folder, or none of them.
 
     Raises:
-        ProfileError: One of them exists, there or among those of Sluice, or cannot be written.
+        ProfileError: One of them cannot be written.
     """
-    taken = [path for path in texts if is_there(file_of(path.parent, path.name, REPOSITORY))]
-    if taken:
-        raise ProfileError(f"{', '.join(map(str, taken))}: exists; choose another --name, or remove it")
     written: list[Path] = []
     try:
         # What a file names is there before it.

@@ -10,6 +10,7 @@ from typing import Any
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import ProfileError, StackError, VerificationError
+from lab.mapping.types import LENIENT_BOOLEAN
 from lab.profiles.mapping import MappingFile, index_body
 from lab.run.verify.refusal_reasons import reason_of
 
@@ -24,6 +25,7 @@ MOST_NAMED = 5
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "scaled_float": {"type": "scaled_float", "scaling_factor": 100},
     "flattened": {"type": "flattened"},
+    LENIENT_BOOLEAN: {"type": "boolean", "ignore_malformed": True},
 }
 """Type that not all builds have → a field of it that every build which has the type accepts."""
 
@@ -47,13 +49,20 @@ class Indexed:
 
     Attributes:
         rejections: Of the documents that were rejected, the first few.
+        places: Numbers of all that were, from 0.
         seconds: That it took, on servers that may be cold.
     """
 
     documents: int
     rejected: int
     rejections: tuple[Rejection, ...]
+    places: frozenset[int]
     seconds: float
+
+    @property
+    def share(self) -> float:
+        """Share of the documents that were rejected."""
+        return self.rejected / self.documents if self.documents else 0.0
 
 
 @contextlib.contextmanager
@@ -111,18 +120,20 @@ def index_documents(
     Raises:
         StackError: The servers do not answer, or refuse a whole request, or the index does not hold what they accepted.
     """
-    started_s, total, rejected = clock(), 0, 0
+    started_s, total = clock(), 0
+    places: set[int] = set()
     rejections: list[Rejection] = []
     for batch in batches(documents):
-        total += len(batch)
-        for rejection in bulk(cluster, index, batch):
-            rejected += 1
+        for number, rejection in bulk(cluster, index, batch):
+            places.add(total + number)
             if len(rejections) < MOST_NAMED:
                 rejections.append(rejection)
+        total += len(batch)
+    rejected = len(places)
     cluster.refresh(index)
     if (stored := cluster.count(index)) != total - rejected:
         raise StackError(f"index {index}: got {stored:,} documents, expected {total - rejected:,}; run the check again")
-    return Indexed(total, rejected, tuple(rejections), clock() - started_s)
+    return Indexed(total, rejected, tuple(rejections), frozenset(places), clock() - started_s)
 
 
 def batches(documents: Iterable[tuple[object, bytes]]) -> Iterator[list[tuple[object, bytes]]]:
@@ -139,17 +150,19 @@ def batches(documents: Iterable[tuple[object, bytes]]) -> Iterator[list[tuple[ob
         yield batch
 
 
-def bulk(cluster: ElasticsearchClient, index: str, batch: list[tuple[object, bytes]]) -> Iterator[Rejection]:
-    """Index the documents with ids of the server's making; those that it rejects."""
+def bulk(
+    cluster: ElasticsearchClient, index: str, batch: list[tuple[object, bytes]]
+) -> Iterator[tuple[int, Rejection]]:
+    """Index the documents with ids of the server's making; those that it rejects, with their numbers from 0."""
     body = b"".join(ACTION + document + b"\n" for _, document in batch)
     shown = "filter_path=errors,items.*.status,items.*.error"
     _, answer = cluster.request("POST", f"/{index}/_bulk?{shown}", body)
     if not answer["errors"]:
         return
-    for (where, _), item in zip(batch, answer["items"], strict=True):
+    for number, ((where, _), item) in enumerate(zip(batch, answer["items"], strict=True)):
         outcome = item["index"]
         if "error" in outcome:
-            yield Rejection(where, reason_text(int(outcome["status"]), outcome["error"]))
+            yield number, Rejection(where, reason_text(int(outcome["status"]), outcome["error"]))
 
 
 def reason_text(status: int, error: Mapping[str, Any]) -> str:
@@ -163,24 +176,43 @@ def reason_text(status: int, error: Mapping[str, Any]) -> str:
     return f"{general.cause} ({why})" if why.strip("… ") else general.cause
 
 
-def refuse_rejections(indexed: Indexed, what: str, remedies: Sequence[str] = ()) -> None:
-    """Raise VerificationError if a mapping has rejected documents.
+def values_not_indexed(cluster: ElasticsearchClient, index: str, fields: Sequence[str]) -> dict[str, int]:
+    """Field → documents of which the servers have stored a value without indexing it; without fields that have none."""
+    if not fields:
+        return {}
+    filters = {name: {"term": {"_ignored": name}} for name in fields}
+    body = {"size": 0, "aggs": {"fields": {"filters": {"filters": filters}}}}
+    _, answer = cluster.request("POST", f"/{index}/_search", body)
+    counts = {name: int(of["doc_count"]) for name, of in answer["aggregations"]["fields"]["buckets"].items()}
+    return {name: count for name, count in counts.items() if count}
+
+
+def refuse_rejections(indexed: Indexed, what: str, remedies: Sequence[str] = (), tolerated: float = 0.0) -> None:
+    """Raise VerificationError if a mapping has rejected more documents than are tolerated.
 
     Args:
         what: The mapping, and what becomes of it: `mapping books: not written`.
         remedies: What may be done about it, a line each.
+        tolerated: Share of the documents.
     """
-    if not indexed.rejected:
+    if indexed.share <= tolerated:
         return
     rest = indexed.rejected - len(indexed.rejections)
     lines = [f"{each.where}: {each.reason}" for each in indexed.rejections]
+    most = f"at most {100 * tolerated:g} %" if tolerated else "none"
     raise VerificationError(
         "\n  ".join(
             [
-                f"{what}: it rejects {indexed.rejected:,} of {indexed.documents:,} documents, expected none:",
+                f"{what}: it rejects {indexed.rejected:,} of {indexed.documents:,} documents, expected {most}:",
                 *lines,
                 *([f"… and {rest:,} more"] if rest else []),
                 *remedies,
             ]
         )
     )
+
+
+def rejected_text(indexed: Indexed) -> str:
+    """Number of rejected documents, with the place and the reason of the first."""
+    first = indexed.rejections[0]
+    return f"{indexed.rejected:,} of {indexed.documents:,} rejected (first: {first.where}: {first.reason})"

@@ -1,12 +1,12 @@
 """Fields of a sample of documents: kinds, values, and fitness as the key."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
-from lab.mapping.values import NOTATIONS, date_format, is_on_earth, words_of_text
+from lab.mapping.values import EPOCHS, NOTATIONS, date_of, is_on_earth, words_of_text
 
 LONG = range(-(2**63), 2**63)
 MOST_FIELDS = 1000
@@ -18,11 +18,51 @@ DEEPEST = 18
 VALUES_TOLD_APART = 1000
 SENTENCE_WORDS = 3
 LONGEST_KEY_BYTES = 512
-LEAST_DATES = 100
 FIRST_OTHERS = 20
-"""As many may be none at the beginning of a file whose later strings are dates."""
-MOST_OTHERS = 0.01
-"""Of at least so many strings, so large a share may be no date in a field of dates: a slip, such as `tomorrow`."""
+"""As many strings may be none of a notation at the beginning of a file whose later strings are."""
+GROUPS = (frozenset({"object"}), frozenset({"string"}), frozenset({"long", "double"}), frozenset({"boolean"}),
+          frozenset({"number"}))  # fmt: skip
+"""Kinds of values that one type takes together."""
+
+
+class Origin(NamedTuple):
+    """A document of the sample.
+
+    Attributes:
+        number: Its number in the sample, from 1.
+        where: Its place in the file, as a message names it.
+    """
+
+    number: int
+    where: object = ""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Values that have something in common.
+
+    Attributes:
+        first: The first of them, as text.
+        origin: The document of that one.
+    """
+
+    count: int = 0
+    first: str = ""
+    origin: Origin = field(default_factory=lambda: Origin(0))
+
+    def with_value(self, value: object, origin: Origin) -> "Tally":
+        """Count one more."""
+        return Tally(self.count + 1, self.first, self.origin) if self.count else Tally(1, str(value), origin)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        """Both, the first of which is the one in the earlier document."""
+        if not (self.count and other.count):
+            return self if self.count else other
+        earlier = min(self, other, key=lambda tally: tally.origin.number)
+        return Tally(self.count + other.count, earlier.first, earlier.origin)
+
+
+NONE = Tally()
 
 
 class BlankNameError(ValueError):
@@ -43,13 +83,12 @@ class Strings:
         distinct: Hashes of the first thousand different ones.
         told_apart: Strings until those were together.
         known: Strings after that which are one of them.
-        dates: Those that are dates.
-        date_formats: Formats that take all of these together.
-        no_dates: Those that are none; where they are too many for a field of dates, not all are looked at any more.
-        no_date: The first of those.
-        notations: What all of them are, of `NOTATIONS`.
+        date_formats: Formats that take all dates among them together.
+        date_decimals: Most decimals of the seconds of a date.
+        misfits: Notation of `NOTATIONS` → the strings that are not in it; without notations that few of them are in.
         leading_zeros: Those of digits that begin with a zero.
-        hangul, ideographs: Those with such a letter.
+        letters: Of all of them together.
+        hangul, ideographs: Letters of these among them.
     """
 
     count: int = 0
@@ -59,22 +98,22 @@ class Strings:
     distinct: set[int] = field(default_factory=set)
     told_apart: int = 0
     known: int = 0
-    dates: int = 0
     date_formats: set[str] = field(default_factory=set)
-    no_dates: int = 0
-    no_date: str = ""
-    notations: set[str] = field(default_factory=lambda: set(NOTATIONS))
+    date_decimals: int = 0
+    misfits: dict[str, Tally] = field(default_factory=lambda: dict.fromkeys(NOTATIONS, NONE))
     leading_zeros: int = 0
+    letters: int = 0
     hangul: int = 0
     ideographs: int = 0
 
-    def see(self, text: str) -> None:
+    def see(self, text: str, origin: Origin) -> None:
         """Count one more."""
         self.count += 1
         self.longest = max(self.longest, len(text))
         words = words_of_text(text)
         self.words += words.count
         self.sentences += words.count >= SENTENCE_WORDS
+        self.letters += words.letters
         self.hangul += words.hangul
         self.ideographs += words.ideographs
         if len(self.distinct) < VALUES_TOLD_APART:
@@ -82,27 +121,26 @@ class Strings:
             self.told_apart = self.count
         else:
             self.known += hash(text) in self.distinct
-        if self.notations:
-            self.notations = {name for name in self.notations if NOTATIONS[name](text)}
-            self.leading_zeros += "digits" in self.notations and len(text) > 1 and text[0] == "0"
-        if self.no_dates <= max(FIRST_OTHERS, MOST_OTHERS * self.count):
-            self.see_date(text)
+        self.leading_zeros += "digits" in self.misfits and text.isdecimal() and len(text) > 1 and text[0] == "0"
+        for name in tuple(self.misfits):
+            if not NOTATIONS[name](text):
+                self.see_misfit(name, text, origin)
+        if "date" in self.misfits and (date := date_of(text)):
+            self.date_formats.add(date.format)
+            self.date_decimals = max(self.date_decimals, date.decimals)
 
-    def see_date(self, text: str) -> None:
-        """Count a date, or one of the few that are none."""
-        if date_pattern := date_format(text):
-            self.dates += 1
-            self.date_formats.add(date_pattern)
-            return
-        self.no_dates += 1
-        self.no_date = self.no_date or text
+    def see_misfit(self, notation: str, text: str, origin: Origin) -> None:
+        """Count a string that is not in a notation, which is dropped where most strings are not in it."""
+        misfits = self.misfits[notation].with_value(text, origin)
+        if misfits.count > max(FIRST_OTHERS, self.count / 2):
+            del self.misfits[notation]
+        else:
+            self.misfits[notation] = misfits
 
     @property
-    def are_dates(self) -> bool:
-        """Check that all are dates, or of many strings all but one in a hundred."""
-        if not self.dates or self.dates + self.no_dates < self.count:
-            return False
-        return not self.no_dates or (self.count >= LEAST_DATES and self.no_dates <= MOST_OTHERS * self.count)
+    def notations(self) -> set[str]:
+        """Notations that all strings are in."""
+        return {name for name, misfits in self.misfits.items() if not misfits.count}
 
     @property
     def repeat(self) -> bool:
@@ -134,6 +172,7 @@ class Numbers:
         least, most: The smallest and the largest; `None` before the first.
         smallest: The smallest magnitude that is not zero.
         decimals: Most digits after the point.
+        instants: Name of a unit of `EPOCHS` → numbers that are instants of this century in it.
         significant: Most digits from the first to the last that is no zero.
         digits: How many digits whole numbers have.
     """
@@ -145,12 +184,15 @@ class Numbers:
     decimals: int = 0
     significant: int = 0
     digits: set[int] = field(default_factory=set)
+    instants: dict[str, int] = field(default_factory=dict)
 
     def see(self, value: float) -> None:
         """Count one more."""
         self.count += 1
         self.least = value if self.least is None else min(self.least, value)
         self.most = value if self.most is None else max(self.most, value)
+        if unit := next((unit for unit, span in EPOCHS.items() if span.start <= value < span.stop), None):
+            self.instants[unit] = self.instants.get(unit, 0) + 1
         if value:
             self.smallest = abs(value) if self.smallest is None else min(self.smallest, abs(value))
         if isinstance(value, int):
@@ -167,12 +209,6 @@ class Numbers:
         """The largest magnitude."""
         return max(abs(self.least or 0), abs(self.most or 0))
 
-    def lie_in(self, instants: range) -> bool:
-        """Check that all numbers lie among these instants; false without numbers."""
-        if self.least is None or self.most is None:
-            return False
-        return instants.start <= self.least and self.most < instants.stop
-
 
 @dataclass
 class Field:
@@ -180,7 +216,8 @@ class Field:
 
     Attributes:
         depth: Objects that it is in.
-        kinds: `boolean`, `long`, `double`, `string`, `object`, and `number` for whole numbers beyond 64 bits.
+        tallies: Values by kind: `boolean`, `long`, `double`, `string`, `object`, and `number` for whole numbers beyond
+            64 bits.
         documents: How many have it.
         objects: How many objects it has held, in arrays or not.
         array_lengths: The first two different lengths of its arrays.
@@ -191,7 +228,7 @@ class Field:
 
     name: str
     depth: int = 0
-    kinds: set[str] = field(default_factory=set)
+    tallies: dict[str, Tally] = field(default_factory=dict)
     strings: Strings = field(default_factory=Strings)
     numbers: Numbers = field(default_factory=Numbers)
     children: dict[str, "Field"] = field(default_factory=dict)
@@ -203,28 +240,54 @@ class Field:
     unfit: bool = False
     _last_document: int = 0
 
-    def see(self, value: Any, document: int, *, in_array: bool = False) -> None:
-        """Take note of a value.
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of its values."""
+        return set(self.tallies)
 
-        Args:
-            document: Number of the document, from 1.
+    @property
+    def values(self) -> int:
+        """Number of its values, those of arrays one by one."""
+        return sum(tally.count for tally in self.tallies.values())
+
+    def count(self, kind: str, value: object, origin: Origin) -> None:
+        """Count a value of a kind."""
+        self.tallies[kind] = self.tallies.get(kind, NONE).with_value(value, origin)
+
+    def majority(self) -> frozenset[str]:
+        """Kinds of most values, which one type takes together."""
+        return max(GROUPS, key=lambda kinds: sum(self.tallies.get(kind, NONE).count for kind in kinds))
+
+    def except_kinds(self, kinds: Set[str]) -> Tally:
+        """Values of other kinds than these."""
+        return sum((tally for kind, tally in self.tallies.items() if kind not in kinds), NONE)
+
+    @property
+    def misplaced(self) -> Tally:
+        """Objects where most values are none, or the values that are none where most are objects."""
+        if "object" not in self.tallies:
+            return NONE
+        return self.except_kinds({"object"}) if "object" in self.majority() else self.tallies["object"]
+
+    def see(self, value: Any, document: Origin, *, in_array: bool = False) -> None:
+        """Take note of a value.
 
         Raises:
             BlankNameError: An object in it has a field without a name.
         """
-        self.documents += document != self._last_document
-        self._last_document = document
+        self.documents += document.number != self._last_document
+        self._last_document = document.number
         if isinstance(value, list):
             self.see_array(value, document)
         elif isinstance(value, dict):
-            self.kinds.add("object")
+            self.count("object", "an object", document)
             self.keys = None
             self.objects += 1
             self.see_object(value, document, in_array=in_array)
         elif value is not None:
             self.see_scalar(value, document, in_array=in_array)
 
-    def see_array(self, values: list[Any], document: int) -> None:
+    def see_array(self, values: list[Any], document: Origin) -> None:
         """Take note of each value of an array."""
         self.has_several |= sum(isinstance(each, dict) for each in values) > 1
         if len(self.array_lengths) < 2:
@@ -232,17 +295,17 @@ class Field:
         for each in values:
             self.see(each, document, in_array=True)
 
-    def see_scalar(self, value: Any, document: int, *, in_array: bool) -> None:
+    def see_scalar(self, value: Any, document: Origin, *, in_array: bool) -> None:
         """Take note of a string, a number or a boolean."""
         kind = kind_of(value)
-        self.kinds.add(kind)
+        self.count(kind, value, document)
         if kind == "string":
-            self.strings.see(value)
+            self.strings.see(value, document)
         elif kind in ("long", "double"):
             self.numbers.see(value)
-        self.see_key(value, document, in_array=in_array)
+        self.see_key(value, document.number, in_array=in_array)
 
-    def see_object(self, value: dict[str, Any], document: int, *, in_array: bool = False) -> None:
+    def see_object(self, value: dict[str, Any], document: Origin, *, in_array: bool = False) -> None:
         """Take note of an object's fields; a name with dots is a path, as Elasticsearch takes it."""
         for path, of in value.items():
             names = path.split(".")
@@ -252,7 +315,8 @@ class Field:
             at: Field | None = self
             for name in names:
                 assert at is not None  # noqa: S101 - the loop ends where there is none
-                at.kinds.add("object")
+                if at is not self:
+                    at.count("object", "an object", document)
                 if (at := at.child(name)) is None:
                     break
             else:
@@ -293,7 +357,6 @@ class Field:
     @property
     def is_place(self) -> bool:
         """Check that each of its objects holds a latitude and a longitude, and nothing else."""
-        # Servers reject a place of which one is null or missing.
         if self.children.keys() != {"lat", "lon"} or not all(
             child.kinds <= {"long", "double"} and child.numbers.count == self.objects > 0
             for child in self.children.values()

@@ -1,4 +1,4 @@
-"""Hints in the name of a field: an identifier, a time, a price, a key."""
+"""Hints in the name of a field: an identifier, a time, a version, a measure, a key."""
 
 import re
 
@@ -13,13 +13,24 @@ IDENTIFIERS = frozenset({
 STATES = frozenset({"status", "exit", "return", "response", "error", "result"})
 """Before `code`: such codes are compared and counted in ranges, as 500 to 599."""
 TIMES = frozenset({
-    "time", "date", "timestamp", "stamp", "ts", "at", "created", "updated", "modified", "published", "expires",
+    "date", "timestamp", "stamp", "ts", "at", "created", "updated", "modified", "published", "expires",
     "seen", "since", "until",
 })  # fmt: skip
-PRICES = frozenset({
+TIMES_BEFORE = TIMES | {
+    "start", "end", "begin", "finish", "event", "create", "creation", "update", "change", "order", "log", "record",
+    "arrival", "departure", "pickup", "dropoff", "expiry", "last", "first", "publish", "receive", "received",
+}  # fmt: skip
+"""Before `time`, which else may be a duration, as in `response_time`."""
+VERSIONS = frozenset({"version", "ver", "release", "build", "firmware", "revision"})
+MEASURES = frozenset({
     "price", "cost", "amount", "total", "subtotal", "fee", "tax", "vat", "revenue", "salary", "balance",
-    "discount", "payment",
+    "discount", "payment", "sum", "rate", "ratio", "score", "rating", "weight", "height", "width", "depth", "distance",
+    "speed", "percent", "percentage", "pct", "average", "avg", "mean", "median", "temperature", "temp", "humidity",
+    "pressure", "voltage", "latitude", "longitude", "lat", "lon", "lng", "latency", "duration", "time", "elapsed",
+    "took", "load", "usage", "value", "volume", "area", "share", "probability", "confidence",
 })  # fmt: skip
+"""Quantities that may have decimals, although those seen have none."""
+COUNTS = frozenset({"count", "counts", "number", "num", "quantity", "qty"})
 
 
 def words_of(name: str) -> list[str]:
@@ -34,15 +45,22 @@ def names_identifier(name: str) -> bool:
 
 
 def names_time(name: str) -> bool:
-    """Check that the last word of a name is one for instants, such as `createdAt`."""
+    """Check that the last word of a name is one for instants, such as `createdAt`, or `time` behind such a word."""
     words = words_of(name)
-    return bool(words) and words[-1] in TIMES
+    return words == ["time"] or (
+        bool(words) and (words[-1] in TIMES or (words[-1] == "time" and not TIMES_BEFORE.isdisjoint(words[-2:-1])))
+    )
 
 
-def names_price(name: str) -> bool:
-    """Check that the last word of a name is one for money, such as `listPrice`."""
+def names_version(name: str) -> bool:
+    """Check that a word of a name is one for versions, such as `agent_version`."""
+    return not VERSIONS.isdisjoint(words_of(name))
+
+
+def names_measure(name: str) -> bool:
+    """Check that a word of a name is one for quantities that may have decimals, such as `listPrice` or `avg_age`."""
     words = words_of(name)
-    return bool(words) and words[-1] in PRICES
+    return not MEASURES.isdisjoint(words) and words[-1] not in COUNTS
 
 
 def key_rank(name: str) -> int:

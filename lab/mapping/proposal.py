@@ -3,21 +3,20 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from lab.errors import ProfileError
 from lab.mapping.fields import MOST_FIELDS, Field
 from lab.mapping.sample import Sample
-from lab.mapping.types import ANALYZERS, NO_WISHES, UNINDEXED, Choice, Rules, Wishes
+from lab.mapping.types import ANALYZERS, NO_WISHES, UNINDEXED, Choice, Rules, Wishes, counted
 from lab.profiles.problems import suggestion
 
 WIDEST = 118
 """Columns of a declaration that still stands on one line."""
 NAMED_TWICE = "--{option}: {name}: got the field in --{other}, too, expected it in one of them"
 
-WHY_STRICT = (
-    "dynamic is strict: every document of the file was read, so that one with another field is rejected as a mistake"
-)
+MOST_TOLERATED = 0.5
 WHY_NOT_DYNAMIC = (
     "dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection"
 )
@@ -47,12 +46,10 @@ class Proposal:
     Attributes:
         content: Of the file.
         fields: All that it declares, in its order.
-        why_dynamic: Whether other fields are rejected, or ignored, and why.
     """
 
     content: dict[str, Any]
     fields: tuple[ProposedField, ...]
-    why_dynamic: str
 
     @property
     def text(self) -> str:
@@ -67,12 +64,12 @@ def propose(sample: Sample, wishes: Wishes = NO_WISHES, has_type: Callable[[str]
         has_type: Whether the servers have a type that not all builds have.
 
     Raises:
-        ProfileError: There are more fields than an index takes, or a wish concerns a field that the sample lacks.
+        ProfileError: There are more fields than an index takes, or too many values of one that no type takes, or a
+            wish concerns a field that the sample lacks, or has no effect.
     """
     check_wishes(sample.root, wishes)
-    is_strict = sample.whole
-    rules = Rules(sample.documents, wishes, has_type, sample.whole)
-    properties, fields = declared_below(sample.root, rules, with_empty=is_strict)
+    refuse_mixed(sample.root, wishes)
+    properties, fields = declared_below(sample.root, Rules(sample.documents, wishes, has_type))
     refuse_too_many(sample.root, len(fields))
     refuse_lost_wishes(wishes, fields)
     used = {of.choice.declaration.get("analyzer") for of in fields}
@@ -81,29 +78,43 @@ def propose(sample: Sample, wishes: Wishes = NO_WISHES, has_type: Callable[[str]
     content: dict[str, Any] = {
         **({"text_analyzers": analyzers} if analyzers else {}),
         "settings": {},
-        "mappings": {"dynamic": "strict" if is_strict else False, "_meta": meta, "properties": properties},
+        "mappings": {"dynamic": False, "_meta": meta, "properties": properties},
     }
-    return Proposal(content, tuple(fields), WHY_STRICT if is_strict else WHY_NOT_DYNAMIC)
+    return Proposal(content, tuple(fields))
 
 
-def declared_below(of: Field, rules: Rules, *, with_empty: bool) -> tuple[dict[str, Any], list[ProposedField]]:
-    """The `properties` of an object, and all fields below it in the same order.
-
-    Args:
-        with_empty: Whether fields without any value are declared: strict mappings reject even their null.
-    """
+def declared_below(of: Field, rules: Rules) -> tuple[dict[str, Any], list[ProposedField]]:
+    """The `properties` of an object, and all fields below it in the same order."""
     properties: dict[str, Any] = {}
     fields: list[ProposedField] = []
     for name, child in of.children.items():
-        if not (child.kinds or with_empty):
-            continue
         choice = rules.choice(child)
         properties[name] = dict(choice.declaration)
         fields.append(ProposedField(child.name, choice))
         if choice.declaration.get("type", "nested") == "nested":
-            properties[name]["properties"], below = declared_below(child, rules, with_empty=with_empty)
+            properties[name]["properties"], below = declared_below(child, rules)
             fields += below
     return properties, fields
+
+
+def refuse_mixed(root: Field, wishes: Wishes) -> None:
+    """Raise ProfileError if a field holds objects and other values, and more of the fewer ones than are tolerated."""
+    problems = []
+    for of in root.all_below():
+        odd, least = of.misplaced, of.misplaced.count / max(1, of.values)
+        if least <= wishes.tolerated or not wishes.unsearched.isdisjoint({of.name, *parents_of(of.name)}):
+            continue
+        few = counted(odd, of.values, "are no objects" if "object" in of.majority() else "are objects")
+        enough = ceil(1000 * least) / 10
+        tolerate = (
+            f"--tolerate {enough:g}% sends their documents to the dead letters, " if least < MOST_TOLERATED else ""
+        )
+        problems.append(
+            f"{of.name}: {few}, expected at most {100 * wishes.tolerated:g} % of a field: no type takes both; "
+            f"{tolerate}--no-search {of.name} stores the field without searching it"
+        )
+    if problems:
+        raise ProfileError("\n".join(problems))
 
 
 def refuse_too_many(root: Field, fields: int) -> None:
@@ -117,12 +128,13 @@ def refuse_too_many(root: Field, fields: int) -> None:
 
 
 def refuse_lost_wishes(wishes: Wishes, fields: Sequence[ProposedField]) -> None:
-    """Raise ProfileError if a field that is searched lies below one of which nothing is indexed."""
+    """Raise ProfileError if a field that is searched is not indexed, or lies below one of which nothing is."""
     declared = {of.name: of.choice for of in fields}
+    for name in sorted(wishes.searched & declared.keys()):
+        if not declared[name].is_indexed:
+            raise ProfileError(f"--search {name}: cannot be indexed: {declared[name].why}")
     for name in sorted(wishes.searched - declared.keys()):
-        above = next((parent for parent in parents_of(name) if parent in declared), None)
-        if above is None:
-            raise ProfileError(f"--search {name}: it has no value in the sample, so that its type is not known")
+        above = next(parent for parent in parents_of(name) if parent in declared)
         remedy = f"leave out --no-search {above}" if above in wishes.unsearched else f"search {above}"
         raise ProfileError(f"--search {name}: nothing below {above} is indexed: {declared[above].why}; {remedy}")
 
@@ -137,15 +149,31 @@ def parents_of(name: str) -> Iterator[str]:
 def check_wishes(root: Field, wishes: Wishes) -> None:
     """Raise ProfileError if a wish concerns a field that the sample lacks, or contradicts another one."""
     names = {of.name for of in root.all_below()}
-    of_options = {"search": wishes.searched, "no-search": wishes.unsearched, "object": wishes.objects}
+    of_options = {
+        "search": wishes.searched,
+        "no-search": wishes.unsearched,
+        "object": wishes.objects,
+        "nested": wishes.nested,
+    }
     for option, wanted in of_options.items():
         for name in sorted(wanted - names):
             raise ProfileError(f'--{option}: unknown field "{name}", {suggestion(name, names, "a field of the file")}')
+    for option, other in (
+        ("search", "no-search"),
+        ("object", "nested"),
+        ("object", "no-search"),
+        ("nested", "no-search"),
+    ):
+        for name in sorted(of_options[option] & of_options[other]):
+            raise ProfileError(NAMED_TWICE.format(option=option, other=other, name=name))
     for of in root.all_below():
-        if of.name in wishes.objects and "object" not in of.kinds:
-            raise ProfileError(f"--object {of.name}: it holds no objects; --object is for arrays of them")
-    for name in sorted(wishes.searched & wishes.unsearched):
-        raise ProfileError(NAMED_TWICE.format(option="search", other="no-search", name=name))
+        for option in ("object", "nested"):
+            if of.name not in of_options[option]:
+                continue
+            if "object" not in of.majority() or "object" not in of.kinds:
+                raise ProfileError(f"--{option} {of.name}: it holds no objects; --{option} is for arrays of them")
+            if of.unfit:
+                raise ProfileError(f"--{option} {of.name}: its names are values, or too deep; --no-search stores it")
 
 
 def json_text(value: object, indent: str = "") -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from lab.errors import ProfileError
-from lab.mapping.fields import BlankNameError, Field
+from lab.mapping.fields import BlankNameError, Field, Origin
 from lab.mapping.keys import KeyCounts, Uniqueness, candidates, proposed_keys
 from producers.dataset import DatasetError
 from producers.datasets.file import BYTE_ORDER_MARK, is_plain, key_of, numbered_documents, parsed_document
@@ -78,7 +78,7 @@ class _Reading:
         """Take note of a document, or of what is wrong with it."""
         try:
             parsed = self.checked(where, line)
-            self.root.see_object(parsed, self.documents + 1)
+            self.root.see_object(parsed, Origin(self.documents + 1, where))
         except BlankNameError as error:
             name = str(error)
             self.bad.append(f'{where}: "{name}": Elasticsearch takes no field without a name; rename it')

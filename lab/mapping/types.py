@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from lab.mapping.fields import DEEPEST, VALUES_TOLD_APART, Field, Numbers, Strings
-from lab.mapping.names import names_identifier, names_price, names_time
-from lab.mapping.values import EPOCH_MS, EPOCH_S
+from lab.mapping.fields import DEEPEST, NONE, VALUES_TOLD_APART, Field, Strings, Tally
+from lab.mapping.names import names_identifier, names_measure, names_time, names_version
+from lab.mapping.values import FRACTION_FORMAT, ZONE_FORMAT
 
 LEAST_TO_TRUST = 100
 """In fewer documents, values may be unique by chance."""
@@ -20,18 +20,19 @@ LONGEST_SHOWN = 20
 """Characters of a value that is quoted."""
 PROSE_WORDS = 8
 """On average: such texts are read, even where they repeat."""
-HEADROOM = 10
-"""How many times the largest value seen a whole number's type must hold."""
-WIDTHS = (("byte", 8), ("short", 16), ("integer", 32))
-FLOAT_DIGITS = 6
-"""A float of 32 bits gives back every number of six significant digits."""
+TOLERATED = 0.01
+"""Share of the values of a field that may be none of its type, if the user does not say another one."""
 FLOAT_RANGE = (1.2e-38, 3.4e38)
 """Of the magnitudes of floats of 32 bits: servers reject what is larger, and smaller ones become 0."""
 EXACT = 2**53
-"""A double gives back every whole number up to it, and `scaled_float` is computed by doubles."""
-MOST_DECIMALS = 4
+"""A double gives back every whole number up to it."""
+MILLIS_DECIMALS = 3
 SCALED = "scaled_float"
 FLATTENED = "flattened"
+LENIENT_BOOLEAN = "boolean with ignore_malformed"
+"""In Elasticsearch from 8.8 on; all versions have it for numbers, `date`, `ip` and `geo_point`, none for objects."""
+NUMBER: Mapping[str, Any] = MappingProxyType({"coerce": False, "ignore_malformed": True})
+"""With `coerce`, a field of whole numbers indexes 10.5 as 10."""
 
 UNINDEXED: Mapping[str, Any] = MappingProxyType({"type": "object", "enabled": False})
 """Takes any value and indexes none."""
@@ -53,11 +54,18 @@ class Choice:
         declaration: As a mapping file has it, without the fields of an object.
         why: A few words.
         unsearched: Why nobody may ever search it; empty where nothing hints at that.
+        has_odd: Whether some values of the sample are none of its type.
     """
 
     declaration: Mapping[str, Any]
     why: str
     unsearched: str = ""
+    has_odd: bool = False
+
+    @property
+    def is_indexed(self) -> bool:
+        """Check that anything of the field can be searched."""
+        return self.declaration != UNINDEXED and self.declaration.get("index") is not False
 
 
 IDENTIFIER = Choice({"type": "keyword"}, "an identifier by its name: looked up, not compared")
@@ -72,12 +80,16 @@ class Wishes:
         searched: Fields that are searched, whatever they look like.
         unsearched: Fields that never are.
         objects: Arrays of objects of which no question concerns two fields of the same object.
+        nested: Objects that are documents of their own, in arrays or not.
+        tolerated: Share of the values of a field that may be none of its type.
     """
 
     key: str | None = None
     searched: frozenset[str] = frozenset()
     unsearched: frozenset[str] = frozenset()
     objects: frozenset[str] = frozenset()
+    nested: frozenset[str] = frozenset()
+    tolerated: float = TOLERATED
 
 
 NO_WISHES = Wishes()
@@ -90,77 +102,92 @@ class Rules:
     Attributes:
         documents: Of the sample.
         has_type: Whether the servers have a type that not all builds have.
-        is_whole: Whether the sample is all there is; otherwise longer strings may come.
     """
 
     documents: int
     wishes: Wishes = field(default_factory=Wishes)
     has_type: Callable[[str], bool] = lambda _: False
-    is_whole: bool = True
 
     def choice(self, of: Field) -> Choice:
         """Choose the declaration of a field."""
+        if of.name in self.wishes.unsearched and "object" in of.kinds:
+            return Choice(UNINDEXED, NEVER_SEARCHED)
         chosen = self.by_values(of)
-        if chosen.declaration == {"type": "keyword"} and not self.is_whole:
+        if chosen.declaration == {"type": "keyword"}:
             chosen = replace(chosen, declaration=BOUNDED)
         if of.name in self.wishes.unsearched:
-            return Choice(without_index(chosen.declaration), "never searched, as you said")
+            return Choice(without_index(chosen.declaration), NEVER_SEARCHED)
         if of.name in self.wishes.searched:
             return self.searched(of, chosen)
         return chosen
 
     def by_values(self, of: Field) -> Choice:
         """Type that the values of a field suggest."""
-        kinds = of.kinds
-        if not kinds:
+        if not of.kinds:
             return Choice(UNINDEXED, "only null or empty: any value is stored, none indexed")
-        if "object" in kinds:
-            return self.of_objects(of)
-        if of.name == self.wishes.key and kinds <= {"long", "string"}:
+        kinds = of.majority()
+        if of.name == self.wishes.key and of.kinds <= {"long", "string"}:
             return Choice({"type": "keyword"}, "the key")
-        return self.of_scalars(of)
+        is_object = kinds == {"object"}
+        chosen = self.of_objects(of) if is_object else self.of_scalars(of, kinds, of.except_kinds(kinds | {"object"}))
+        if not of.misplaced.count or chosen.declaration.get("type") == "geo_point":
+            return chosen
+        few = counted(of.misplaced, of.values, "are no objects" if is_object else "are objects")
+        return replace(chosen, why=f"{chosen.why}; {few}: Elasticsearch rejects their documents", has_odd=True)
 
-    def of_scalars(self, of: Field) -> Choice:
-        """Strings, numbers and booleans; what is now one, now the other, is a keyword."""
-        kinds = of.kinds
-        if kinds == {"string"}:
-            chosen = of_strings(of.strings)
-            is_identifier = names_identifier(of.name) and of.strings.longest <= LONG_STRING
-            return IDENTIFIER if is_identifier and chosen.declaration.get("type") == "text" else chosen
-        if kinds == {"boolean"}:
-            return Choice({"type": "boolean"}, "true or false")
-        if kinds == {"long"}:
-            return self.of_whole_numbers(of)
-        if kinds <= {"long", "double"}:
-            return self.of_decimals(of)
-        mixed = " and ".join(sorted(NAMES[kind] for kind in kinds))
+    def of_scalars(self, of: Field, kinds: frozenset[str], others: Tally) -> Choice:
+        """Strings, numbers or booleans; what is too often something else is a keyword.
+
+        Args:
+            kinds: Kinds of most values.
+            others: Values of other kinds, without objects.
+        """
+        if others.count <= self.wishes.tolerated * of.values:
+            if kinds == {"string"}:
+                return self.of_strings(of, others)
+            if kinds == {"boolean"}:
+                return self.of_booleans(of, others)
+            if kinds == {"long", "double"}:
+                return self.of_numbers(of, others)
+        mixed = " and ".join(sorted(NAMES[kind] for kind in of.kinds))
         return Choice(keyword(of.strings), f"{mixed}: keyword takes all")
+
+    def of_strings(self, of: Field, others: Tally) -> Choice:
+        """Strings, among which the name of a field tells identifiers and versions."""
+        strings = of.strings
+        chosen = of_strings(strings, others, self.wishes.tolerated, version=names_version(of.name))
+        if chosen is TEXT_BOOLEAN:
+            return self.of_booleans(of, others + strings.misfits["boolean"])
+        is_identifier = names_identifier(of.name) and strings.longest <= LONG_STRING
+        return IDENTIFIER if is_identifier and chosen.declaration.get("type") == "text" else chosen
+
+    def of_booleans(self, of: Field, others: Tally) -> Choice:
+        """Booleans, as JSON has them or as text; a keyword where one odd value would reject its document."""
+        if self.has_type(LENIENT_BOOLEAN):
+            return lenient({"type": "boolean"}, "true or false", "boolean", (others, of.values))
+        if of.kinds == {"boolean"}:
+            why = "true or false; these servers reject the document of a later value that is neither"
+            return Choice({"type": "boolean"}, why)
+        return Choice({"type": "keyword"}, "true or false as text: where servers have it, a lenient boolean")
 
     def searched(self, of: Field, chosen: Choice) -> Choice:
         """Type of a field that is searched."""
-        if chosen.declaration != UNINDEXED:
-            return Choice(chosen.declaration, chosen.why)
-        if of.kinds == {"object"} and not self.has_type(FLATTENED):
-            return Choice(UNINDEXED, f"{chosen.why}; {FLATTENED}, which would index it, is not there")
-        if of.kinds == {"object"}:
+        if not chosen.is_indexed and of.kinds == {"object"} and self.has_type(FLATTENED):
             declared = {"type": FLATTENED, "ignore_above": LONGEST_FLATTENED}
             return Choice(declared, "searched, and its names vary: every value is a keyword of one field")
-        if of.kinds and "object" not in of.kinds:
-            declared = {"type": "keyword", "ignore_above": LONGEST_TERM}
-            return Choice(declared, f"searched; of more than {LONGEST_TERM:,} characters only stored")
-        return chosen
+        return replace(chosen, unsearched="")
 
     # --- objects ----------------------------------------------------------------------------------------------------
 
     def of_objects(self, of: Field) -> Choice:
         """Objects, in arrays or not."""
-        if of.kinds != {"object"}:
-            return Choice(UNINDEXED, "objects and other values: no type takes both")
-        if of.is_place:
-            return Choice({"type": "geo_point"}, "latitude and longitude")
+        if of.is_place and of.name not in self.wishes.nested | self.wishes.objects:
+            return lenient({"type": "geo_point"}, PLACE, "place", (of.misplaced, of.values))
         if of.unfit:
             deep = of.depth == DEEPEST
             return Choice(UNINDEXED, "too deep" if deep else "its names are values: each would be a field")
+        if of.name in self.wishes.nested:
+            return Choice({"type": "nested"}, "each object is stored as a document, as you said")
         if not (of.has_several and len(of.children) > 1):
             return Choice({}, "an object")
         if of.name in self.wishes.objects:
@@ -169,100 +196,159 @@ class Rules:
 
     # --- numbers ----------------------------------------------------------------------------------------------------
 
-    def of_whole_numbers(self, of: Field) -> Choice:
-        """Identifiers, instants, and numbers."""
-        numbers = of.numbers
-        if names_identifier(of.name):
-            return IDENTIFIER
-        if names_time(of.name) and numbers.lie_in(EPOCH_MS):
-            return Choice({"type": "date", "format": "epoch_millis"}, "milliseconds since 1970")
-        if names_time(of.name) and numbers.lie_in(EPOCH_S):
-            return Choice({"type": "date", "format": "epoch_second"}, "seconds since 1970")
-        if self.documents >= LEAST_TO_TRUST and of.is_unique(self.documents) and len(numbers.digits) == 1:
-            digits = min(numbers.digits)
-            return Choice({"type": "keyword"}, f"its own in each document, always {digits} digits: an identifier")
-        room = ", with room for ten times that" if HEADROOM * numbers.largest < 2**63 else ""
-        return Choice({"type": width(numbers)}, f"{numbers.least:,} to {numbers.most:,}{room}")
-
-    def of_decimals(self, of: Field) -> Choice:
-        """Prices, and numbers with a point; whole ones beyond 64 bits, too, which Python reads as decimals."""
-        numbers = of.numbers
+    def of_numbers(self, of: Field, others: Tally) -> Choice:
+        """Identifiers, instants, vectors, decimals, whole numbers; whole ones beyond 64 bits are read as decimals."""
+        numbers, odd = of.numbers, (others, of.values)
         if names_identifier(of.name) and not numbers.decimals:
             return IDENTIFIER
-        factor = 10**numbers.decimals
-        if names_price(of.name) and 0 < numbers.decimals <= MOST_DECIMALS and numbers.largest * factor < EXACT:
-            if self.has_type(SCALED):
-                return Choice({"type": SCALED, "scaling_factor": factor}, f"a price of {numbers.decimals} decimals")
-            why = f"a price; {SCALED} by {factor:,} is smaller where servers have it"
-            return Choice({"type": "double"}, why)
-        vector = len(of.array_lengths) == 1 and max(of.array_lengths) >= LEAST_DIMENSIONS
+        unit = self.unit_since_1970(of)
+        if unit in EPOCH_FORMATS and names_time(of.name):
+            why = EPOCH_FORMATS[unit] + (TO_THE_MILLISECOND if numbers.decimals else "")
+            return lenient({"type": "date", "format": unit}, why, "date", odd)
+        if self.is_identifier(of):
+            return Choice(
+                {"type": "keyword"}, f"its own in each document, always {min(numbers.digits)} digits: an identifier"
+            )
         least, most = FLOAT_RANGE
-        is_in_range = least <= (numbers.smallest or 1.0) and numbers.largest <= most
-        if numbers.significant <= FLOAT_DIGITS and is_in_range:
-            return Choice({"type": "float"}, VECTOR if vector else f"{FLOAT_DIGITS} significant digits or fewer")
-        return Choice({"type": "double"}, VECTOR if vector else why_double(numbers))
+        vector = len(of.array_lengths) == 1 and max(of.array_lengths) >= LEAST_DIMENSIONS
+        if vector and "double" in of.kinds and least <= (numbers.smallest or 1.0) and numbers.largest <= most:
+            return lenient({"type": "float"}, VECTOR, "number", odd, NUMBER)
+        seen = f"{numbers.least:,} to {numbers.most:,}"
+        if "double" in of.kinds or (names_measure(of.name) and numbers.largest <= EXACT):
+            beyond = f"; beyond {EXACT:,} rounded" if "double" not in of.kinds or numbers.largest > EXACT else ""
+            return lenient({"type": "double"}, f"{seen}{beyond}", "number", odd, NUMBER)
+        since = f", {unit} since 1970, for which there is no format" if unit in UNITS_WITHOUT_FORMAT else ""
+        return lenient({"type": "long"}, f"{seen}{since}", "whole number", odd, NUMBER)
+
+    def unit_since_1970(self, of: Field) -> str:
+        """Unit of numbers of which all but a few are instants of this century; empty where they are none."""
+        most = max(of.numbers.instants.items(), key=lambda each: each[1], default=("", 0))
+        return most[0] if most[1] and most[1] >= (1 - self.wishes.tolerated) * of.numbers.count else ""
+
+    def is_identifier(self, of: Field) -> bool:
+        """Check that each of many documents has a number of its own, always of as many digits."""
+        return (
+            of.kinds == {"long"}
+            and self.documents >= LEAST_TO_TRUST
+            and of.is_unique(self.documents)
+            and len(of.numbers.digits) == 1
+        )
 
 
+NEVER_SEARCHED = "never searched, as you said"
+PLACE = "latitude and longitude, beyond 90 and 180 degrees wrapped around the earth"
+"""`GeoPointFieldMapper` normalizes such points where it ignores malformed ones, and rejects them elsewhere."""
+EPOCH_FORMATS = {"epoch_second": "seconds since 1970", "epoch_millis": "milliseconds since 1970"}
+UNITS_WITHOUT_FORMAT = ("microseconds", "nanoseconds")
+TO_THE_MILLISECOND = ", indexed to the millisecond"
 LEAST_DIMENSIONS = 16
-VECTOR = "arrays of one length: a vector? see mappings/vectors.*"
+VECTOR = "arrays of one length: a vector? see mappings/vectors.*; indexed to 7 digits"
 NAMES = {
     "boolean": "booleans",
     "long": "whole numbers",
     "double": "decimals",
     "number": "numbers beyond 64 bits",
     "string": "strings",
+    "object": "objects",
 }
 
 
-def why_double(numbers: Numbers) -> str:
-    """Why a float would not do."""
-    if numbers.significant > FLOAT_DIGITS:
-        return f"{numbers.significant} significant digits"
-    return f"from {numbers.smallest:g} to {numbers.largest:g}, beyond the range of a float"
+def lenient(
+    declaration: Mapping[str, Any], why: str, noun: str, odd: tuple[Tally, int], also: Mapping[str, Any] | None = None
+) -> Choice:
+    """Type whose field stores a value of another type without indexing it, and says so.
+
+    Args:
+        noun: A value of the type.
+        odd: Values that are of another one, and the number of all values.
+        also: Further parameters of the declaration.
+    """
+    others, count = odd
+    declared = {**declaration, **(also or {}), "ignore_malformed": True}
+    rest = counted(others, count, f"are no {plural(noun)}") + ":" if others.count else f"what is no {noun} is"
+    return Choice(declared, f"{why}; {rest} stored, not indexed", has_odd=others.count > 0)
 
 
-def width(numbers: Numbers) -> str:
-    """The narrowest type that holds ten times what was seen."""
-    return next((name for name, bits in WIDTHS if HEADROOM * numbers.largest < 2 ** (bits - 1)), "long")
+def plural(noun: str) -> str:
+    """Plural of a noun."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def counted(others: Tally, count: int, are: str) -> str:
+    """Number of values that are something else than most, with the first of them and its place.
+
+    Args:
+        are: Their description: `are no dates`.
+    """
+    few = f"{others.count:,} of {count:,} {are}"
+    shown = f"{others.first[:LONGEST_SHOWN]!r}, " if others.first.strip() else ""
+    where = str(others.origin.where)
+    return f"{few} ({shown}{where})" if where else few
 
 
 # --- strings --------------------------------------------------------------------------------------------------------
 
 
-TYPED: Mapping[str, Choice] = MappingProxyType(
-    {
-        "address": Choice({"type": "ip"}, "addresses"),
-        "point": Choice({"type": "geo_point"}, "latitude, longitude"),
-        "boolean": Choice({"type": "boolean"}, "true or false, as text"),
+TEXT_BOOLEAN = Choice({"type": "boolean"}, "true or false, as text")
+"""A boolean if servers are lenient with it."""
+
+
+def of_strings(
+    strings: Strings, others: Tally = NONE, tolerated: float = TOLERATED, *, version: bool = False
+) -> Choice:
+    """Dates, addresses, points, booleans; `text` for what is read, `keyword` for all else.
+
+    Args:
+        others: Values of the field that are no strings.
+        tolerated: Share of the values that may be none of the type.
+        version: Whether the field has a version by its name, which looks like an address.
+    """
+    count = strings.count + others.count
+    fitting = {
+        name: others + misfits
+        for name, misfits in strings.misfits.items()
+        if others.count + misfits.count <= tolerated * count
     }
-)
-"""Notation of strings → what a field of them becomes."""
-
-
-def of_strings(strings: Strings) -> Choice:
-    """Dates, addresses, points, booleans; `text` for what is read, `keyword` for all else."""
-    notations = strings.notations
-    if strings.are_dates:
-        return of_dates(strings)
-    if named := next((choice for name, choice in TYPED.items() if name in notations), None):
-        return named
+    if typed := typed_strings(strings, fitting, count, version=version):
+        return typed
     if is_text(strings):
         return of_text(strings)
-    unsearched = next((why for name, why in SELDOM_SEARCHED.items() if name in notations), "")
+    unsearched = next((why for name, why in SELDOM_SEARCHED.items() if name in strings.notations), "")
     if strings.longest > LONGEST_TERM:
-        return Choice(UNINDEXED, f"up to {strings.longest:,} characters: no term", unsearched)
+        why = f"up to {strings.longest:,} characters; beyond {LONGEST_TERM:,} stored, not indexed"
+        return Choice(BOUNDED, why, unsearched)
     return Choice(keyword(strings), why_keyword(strings), unsearched)
 
 
-def of_dates(strings: Strings) -> Choice:
-    """Dates; the few strings that are none are stored and not indexed, so that they reject no document."""
-    formats = "||".join(sorted(strings.date_formats))
-    declared: dict[str, Any] = {"type": "date", "format": formats}
-    if not strings.no_dates:
-        return Choice(declared, f"dates: {formats}")
-    some = f"{strings.no_date[:LONGEST_SHOWN]!r}, " if strings.no_date.strip() else ""
-    are = f"{strings.no_dates:,} of {strings.count:,} {'is' if strings.no_dates == 1 else 'are'} none"
-    return Choice(declared | {"ignore_malformed": True}, f"dates: {formats}; {some}{are}: stored, not indexed")
+def typed_strings(strings: Strings, fitting: Mapping[str, Tally], count: int, *, version: bool) -> Choice | None:
+    """Dates, addresses, points or booleans; `None` for other strings.
+
+    Args:
+        fitting: Notation that all but a few values of the field are in → the values that are not.
+        count: Number of the values.
+    """
+    if "date" in fitting:
+        return of_dates(strings, (fitting["date"], count))
+    longer = "version" in fitting and "address" in fitting and fitting["version"].count < fitting["address"].count
+    if "address" in fitting and not (version or longer):
+        return lenient({"type": "ip"}, "addresses", "address", (fitting["address"], count))
+    if "point" in fitting:
+        return lenient({"type": "geo_point"}, PLACE, "place", (fitting["point"], count))
+    return TEXT_BOOLEAN if "boolean" in fitting else None
+
+
+def of_dates(strings: Strings, odd: tuple[Tally, int]) -> Choice:
+    """Dates; the few values that are none are stored and not indexed, so that they reject no document."""
+    formats = sorted(strings.date_formats)
+    if any("[" in each for each in formats):
+        # The first one is how servers write dates, and none with choices serves for that.
+        formats = list(dict.fromkeys(["strict_date_optional_time", *formats]))
+    declared = {"type": "date", "format": "||".join(formats)}
+    if any("MMM" in each for each in formats):
+        declared["locale"] = "en"
+    precision = TO_THE_MILLISECOND if strings.date_decimals > MILLIS_DECIMALS else ""
+    shown = "||".join(each.replace(FRACTION_FORMAT, "[.S]").replace(ZONE_FORMAT, "[X]") for each in formats)
+    return lenient(declared, f"dates: {shown}{precision}", "date", odd)
 
 
 def is_text(strings: Strings) -> bool:
@@ -275,9 +361,9 @@ def is_text(strings: Strings) -> bool:
 def of_text(strings: Strings) -> Choice:
     """Words that are searched one by one, by the analyzer of their language."""
     words = f"{strings.words_mean:.0f} words on average"
-    if 2 * strings.hangul > strings.count:
+    if 2 * strings.hangul > strings.letters:
         return Choice({"type": "text", "analyzer": "korean_text"}, f"Korean, {words}")
-    if 2 * strings.ideographs > strings.count:
+    if 2 * strings.ideographs > strings.letters:
         return Choice({"type": "text", "analyzer": "cjk_text"}, f"Chinese or Japanese, {words}")
     return Choice({"type": "text"}, f"{words}; analyzer standard")
 

@@ -12,12 +12,33 @@ VALUES_KEPT = 10_000
 """Whose look is known: most fields have few different values, and to look at one takes microseconds."""
 EPOCH_S = range(946_684_800, 4_102_444_800)
 """Seconds since 1970 of the years 2000 to 2099."""
-EPOCH_MS = range(1000 * EPOCH_S.start, 1000 * EPOCH_S.stop)
+EPOCHS: Mapping[str, range] = MappingProxyType(
+    {
+        unit: range(per_second * EPOCH_S.start, per_second * EPOCH_S.stop)
+        for unit, per_second in (
+            ("epoch_second", 1),
+            ("epoch_millis", 1000),
+            ("microseconds", 1000**2),
+            ("nanoseconds", 1000**3),
+        )
+    }
+)
+"""Format of Elasticsearch for numbers since 1970, or the unit where it has none → the same years in it."""
 
+LETTERS = re.compile(r"[^\W\d_]+")
 HANGUL = re.compile(r"[\uac00-\ud7a3]")
 IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 """Letters of Japanese and Chinese, which put no spaces between words."""
 IDEOGRAPHS_OF_A_WORD = 2
+
+
+DAY, TIME = r"(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)"
+FRACTION = r"(\.\d{1,9})"
+ZONE = r"(Z|UTC|[+-]\d\d(?::?\d\d)?)"
+FRACTION_FORMAT = "".join(f"[.{digits * 'S'}]" for digits in range(9, 0, -1))
+"""Any number of decimals: programs leave out zeros at the end, and the whole fraction where it is zero."""
+ZONE_FORMAT = "[ ][XXX][XX][X]['UTC']"
+"""+09:00, +0900, +09, Z; text in quotes has no zone, which Elasticsearch takes for UTC."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +48,22 @@ class DateNotation:
     Attributes:
         format: What Elasticsearch calls it.
         iso: The same date as Python reads it, made of the pattern's groups.
+        names: Format of `strptime` for `iso` where it has names of months.
     """
 
     pattern: re.Pattern[str]
     format: str
     iso: str = r"\g<0>"
+    names: str = ""
+
+    def date(self, match: re.Match[str]) -> datetime:
+        """The date that the pattern has matched.
+
+        Raises:
+            ValueError: There is no such day or time.
+        """
+        text = match.expand(self.iso)
+        return datetime.strptime(text, self.names) if self.names else datetime.fromisoformat(text)
 
 
 DATE_NOTATIONS = (
@@ -40,29 +72,68 @@ DATE_NOTATIONS = (
         "strict_date_optional_time",
     ),
     DateNotation(re.compile(r"\d{4}-\d\d"), "yyyy-MM", r"\g<0>-01"),
-    DateNotation(re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "yyyy-MM-dd HH:mm:ss"),
-    DateNotation(re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"), "yyyy-MM-dd HH:mm:ss.SSS"),
+    DateNotation(re.compile(rf"{DAY} {TIME}"), "yyyy-MM-dd HH:mm:ss"),
+    DateNotation(re.compile(rf"{DAY} {TIME}{FRACTION}"), f"yyyy-MM-dd HH:mm:ss{FRACTION_FORMAT}", r"\1T\2"),
+    DateNotation(re.compile(rf"{DAY} {TIME},\d{{3}}"), "yyyy-MM-dd HH:mm:ss,SSS", r"\1T\2"),
+    DateNotation(
+        re.compile(rf"{DAY} {TIME}{FRACTION}? ?{ZONE}"),
+        f"yyyy-MM-dd HH:mm:ss{FRACTION_FORMAT}{ZONE_FORMAT}",
+        r"\1T\2",
+    ),
     DateNotation(re.compile(r"(\d{4})/(\d\d)/(\d\d)"), "yyyy/MM/dd", r"\1-\2-\3"),
-    DateNotation(re.compile(r"(\d{4})/(\d\d)/(\d\d)( \d\d:\d\d:\d\d)"), "yyyy/MM/dd HH:mm:ss", r"\1-\2-\3\4"),
+    DateNotation(re.compile(rf"(\d{{4}})/(\d\d)/(\d\d) {TIME}"), "yyyy/MM/dd HH:mm:ss", r"\1-\2-\3 \4"),
     DateNotation(re.compile(r"(\d{4})\.(\d\d)\.(\d\d)"), "yyyy.MM.dd", r"\1-\2-\3"),
     DateNotation(re.compile(r"(\d\d)\.(\d\d)\.(\d{4})"), "dd.MM.yyyy", r"\3-\2-\1"),
+    # Of the log of a web server, and of mails (RFC 2822).
+    DateNotation(
+        re.compile(rf"(\d\d)/([A-Z][a-z]{{2}})/(\d{{4}}):{TIME} [+-]\d{{4}}"),
+        "dd/MMM/yyyy:HH:mm:ss Z",
+        r"\1 \2 \3 \4",
+        "%d %b %Y %H:%M:%S",
+    ),
+    DateNotation(
+        re.compile(rf"(?:[A-Z][a-z]{{2}}, )?(\d{{1,2}}) ([A-Z][a-z]{{2}}) (\d{{4}}) {TIME} (?:[+-]\d{{4}}|GMT|UTC)"),
+        "[EEE, ]d MMM yyyy HH:mm:ss[ Z][ 'GMT'][ 'UTC']",
+        r"\1 \2 \3 \4",
+        "%d %b %Y %H:%M:%S",
+    ),
 )
 """Those in which day and month cannot be taken for each other."""
 
 
+@dataclass(frozen=True)
+class Date:
+    """Look of a date.
+
+    Attributes:
+        format: Elasticsearch's name of the format.
+        decimals: Of its seconds.
+    """
+
+    format: str
+    decimals: int
+
+
 @lru_cache(maxsize=VALUES_KEPT)
-def date_format(text: str) -> str | None:
-    """Elasticsearch's name of the format of a date; `None` for other texts, and for days that do not exist."""
-    if not text[:2].isdigit():
+def date_of(text: str) -> Date | None:
+    """Look of a text that is a date; `None` for other texts, and for days that do not exist."""
+    if not (text[:1].isdigit() or text[3:5] == ", "):
         return None
     for notation in DATE_NOTATIONS:
         if match := notation.pattern.fullmatch(text):
             try:
-                datetime.fromisoformat(match.expand(notation.iso))
+                date = notation.date(match)
             except ValueError:
                 return None
-            return notation.format
+            if text[3:5] == ", " and text[:3] != WEEKDAYS[date.weekday()]:
+                return None
+            fraction = re.search(r"[.,](\d+)", text[10:])
+            return Date(notation.format, len(fraction[1]) if fraction else 0)
     return None
+
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+"""Elasticsearch rejects a date with another day of the week than its own."""
 
 
 def is_address(text: str) -> bool:
@@ -103,14 +174,16 @@ NOTATIONS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
         "empty": lambda text: not text,
         "digits": _matches(r"[0-9]+"),
         "boolean": lambda text: text in ("true", "false"),
+        "date": lambda text: date_of(text) is not None,
         "address": is_address,
+        "version": _matches(r"\d+(\.\d+)+"),
         "point": is_point,
         "link": _matches(r"[A-Za-z][A-Za-z0-9+.-]*://\S+"),
         "digest": _matches(r"(?i)[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}"),
         "base64": _matches(r"[A-Za-z0-9+/_-]{96,}={0,2}"),
     }
 )
-"""What all texts of a field may be → whether one is."""
+"""What the texts of a field may be → whether one is."""
 
 
 @dataclass(frozen=True)
@@ -119,19 +192,22 @@ class Words:
 
     Attributes:
         count: By its spaces; of letters that are written without any, two make a word.
-        hangul, ideographs: Whether it has such letters.
+        letters: Of any alphabet.
+        hangul, ideographs: Letters of these among them.
     """
 
     count: int
-    hangul: bool = False
-    ideographs: bool = False
+    letters: int = 0
+    hangul: int = 0
+    ideographs: int = 0
 
 
 @lru_cache(maxsize=VALUES_KEPT)
 def words_of_text(text: str) -> Words:
     """The words of a text."""
     spaced = text.count(" ") + 1 if text else 0
+    letters = sum(map(len, LETTERS.findall(text)))
     if text.isascii():
-        return Words(spaced)
+        return Words(spaced, letters)
     ideographs = len(IDEOGRAPH.findall(text))
-    return Words(spaced + ideographs // IDEOGRAPHS_OF_A_WORD, HANGUL.search(text) is not None, ideographs > 0)
+    return Words(spaced + ideographs // IDEOGRAPHS_OF_A_WORD, letters, len(HANGUL.findall(text)), ideographs)

@@ -77,7 +77,7 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
     assert capsys.readouterr().out.splitlines() == [
         message(100, "books.ndjson", "--sample"),
         message("key: isbn"),
-        message("mapping", "2 keyword", "1 text", "1 nested", "1 byte"),
+        message("mapping", "2 keyword", "1 text", "1 nested", "1 double"),
         message("nested: offers", "object"),
         *(f"written: {path}" for path in WRITTEN),
         "next:",
@@ -102,8 +102,18 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
         ),
         (
             b'{"x":{"a":1}}\n{"x":1}\n',
-            (),
+            ("--no-search", "x"),
             ("not indexed: x",),
+        ),
+        (
+            b'{"x":1}\n' * 3 + b'{"x":"N/A"}\n',
+            ("--tolerate", "25%"),
+            ("odd values: x", "1 of 4", "N/A", "books.ndjson:4"),
+        ),
+        (
+            b'{"x":[{"a":1}]}\n' * 3 + b'{"x":"N/A"}\n',
+            ("--tolerate", "25", "--nested", "x"),
+            ("odd values: x", "1 of 4", "N/A", "books.ndjson:4", "rejects"),
         ),
     ],
 )
@@ -116,7 +126,7 @@ def test_what_may_surprise_is_said(  # noqa: PLR0917 - fixtures and cases
     facts: tuple[object, ...],
     message: MakeMessage,
 ) -> None:
-    """No key, a key that repeats, and what is stored only."""
+    """No key, a key that repeats, what is stored only, and odd values."""
     (folder / "books.ndjson").write_bytes(content)
 
     assert initialised(monkeypatch, "books.ndjson", *words) == 0
@@ -149,6 +159,11 @@ def test_what_may_surprise_is_said(  # noqa: PLR0917 - fixtures and cases
             ("--name", "My Books", 40, "0-9"),
         ),
         (BOOKS, ("--name", "dynamic"), ("mappings/dynamic.json", "--name")),
+        (BOOKS, ("--name", "dynamic", "--dry-run"), ("mappings/dynamic.json", "--name")),
+        (BOOKS, ("--tolerate", "60%"), ("--tolerate", "60%", "0%", "50%")),
+        (BOOKS, ("--tolerate", "few"), ("--tolerate", "few")),
+        (BOOKS, ("--nested", "isbn"), ("--nested isbn",)),
+        (b'{"x":{"a":1}}\n{"x":1}\n', (), ("x", "1 of 2", "--no-search x")),
     ],
 )
 def test_what_does_not_serve_is_refused_and_nothing_is_written(  # noqa: PLR0917 - fixtures and cases
@@ -181,3 +196,18 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_behind(
 
     assert capsys.readouterr().err == message("experiments/suites")
     assert not list(folder.rglob("*.yaml"))
+
+
+def test_a_dry_run_prints_the_files_and_writes_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each with its path and its whole text."""
+    (folder / "books.ndjson").write_bytes(BOOKS)
+
+    assert initialised(monkeypatch, "books.ndjson", "--dry-run") == 0
+    printed = capsys.readouterr().out
+    assert [path.name for path in folder.iterdir()] == ["books.ndjson"]
+
+    assert initialised(monkeypatch, "books.ndjson") == 0
+    for name in (path.replace("used-books", "books") for path in WRITTEN):
+        assert f"not written: {name}\n{(folder / name).read_text()}" in printed

@@ -56,11 +56,11 @@ def test_it_shows_each_field_with_its_reason_and_what_data_cannot_say(
         "link keyword links",
         "offers nested 2.0 objects a document, each stored as a document",
         "offers.shop keyword 2 different values that repeat",
-        "offers.price byte 1 to 2, with room for ten times that",
+        "offers.price double 1 to 2; beyond 9,007,199,254,740,992 rounded; what is",
+        "no number is stored, not indexed",
     ]
     assert lines[len(table) + 1 :] == [
-        "Dynamic is strict: every document of the file was read, so that one with another field is rejected as a "
-        "mistake.",
+        "Dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection.",
         "Possibly never searched: link (links). If so, --no-search link saves index and doc values.",
         "Arrays of objects: offers.",
         "- nested (proposed): each object is a document of its own, so that a query finds two fields of the same one",
@@ -72,7 +72,7 @@ def test_it_shows_each_field_with_its_reason_and_what_data_cannot_say(
         "not checked: a server may reject documents",
         "written: mappings/used-books.json",
     ]
-    assert load_mapping("used-books")["mappings"]["dynamic"] == "strict"
+    assert load_mapping("used-books")["mappings"]["dynamic"] is False
 
 
 def test_what_somebody_knows_is_in_the_file(
@@ -88,6 +88,35 @@ def test_what_somebody_knows_is_in_the_file(
     assert mappings["properties"]["link"] == {"type": "keyword", "index": False, "doc_values": False}
     assert "type" not in mappings["properties"]["offers"]
     assert (mappings["dynamic"], mappings["_meta"]["inferred_from"]) == (False, message(50, "books.ndjson"))
+
+
+def test_a_dry_run_prints_the_mapping_and_writes_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its path and its whole text."""
+    (folder / "books.ndjson").write_bytes(BOOKS)
+
+    assert called(monkeypatch, "infer", "books.ndjson", "--no-check", "--dry-run") == 0
+    printed = capsys.readouterr().out
+    assert [path.name for path in folder.iterdir()] == ["books.ndjson"]
+
+    assert called(monkeypatch, "infer", "books.ndjson", "--no-check") == 0
+    assert f"not written: mappings/books.json\n{(folder / 'mappings/books.json').read_text()}" in printed
+
+
+def test_explain_shows_its_plan_and_what_its_minutes_can_tell_before_a_server_is_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One minute of nine variants is too short for a comparison."""
+    (folder / "books.ndjson").write_bytes(BOOKS)
+    assert called(monkeypatch, "infer", "books.ndjson", "--no-check") == 0
+    capsys.readouterr()
+
+    assert called(monkeypatch, "explain", "books", "--on", "books.ndjson", "--plan", "--minutes", "1") == 0
+
+    printed = capsys.readouterr().out
+    assert "without isbn" in printed
+    assert "too short" in printed
 
 
 @pytest.mark.parametrize(
@@ -112,6 +141,10 @@ def test_what_somebody_knows_is_in_the_file(
             ("infer", "books.ndjson", "--no-search", "lnk"),
             ("--no-search", "lnk", "link"),
         ),
+        (("infer", "books.ndjson", "--tolerate", "-1%"), ("--tolerate", "-1%")),
+        (("infer", "books.ndjson", "--nested", "title"), ("--nested title",)),
+        (("infer", "books.ndjson", "--dry-run", "--compare"), ("--dry-run", "--compare")),
+        (("infer", "mixed.ndjson"), ("x", "1 of 2", "--no-search x")),
         (
             ("infer", "books.ndjson", "--elasticsearch", "8.99.0"),
             ("8.99.0",),
@@ -148,6 +181,7 @@ def test_what_does_not_serve_is_refused_in_a_sentence_before_a_server_is_started
     (folder / "dynamic.ndjson").write_bytes(BOOKS)
     (folder / "empty.ndjson").touch()
     (folder / "wide.ndjson").write_text(json.dumps({f"name {n}": n for n in range(1001)}))
+    (folder / "mixed.ndjson").write_text('{"x": {"a": 1}}\n{"x": 1}\n')
     (folder / "nameless.ndjson").write_text('{"a": 1}\n{"": 1}\n')
     before = sorted(folder.rglob("*"))
 

@@ -5,125 +5,180 @@ from typing import Any
 import pytest
 
 from lab.errors import ProfileError
-from lab.mapping.proposal import WHY_NOT_DYNAMIC, WHY_STRICT, propose
-from lab.mapping.types import UNINDEXED, Wishes
+from lab.mapping.proposal import propose
+from lab.mapping.types import BOUNDED, LENIENT_BOOLEAN, UNINDEXED, Wishes
 from tests.unit.mapping.sampled import Sampled
 from tests.unit.messages import MakeMessage
 
 TITLES = [f"the {word} of the {word}" for word in ("sea", "river", "night", "sky")]
 KOREAN = [f"[중고] {word} 이야기를 읽는 사람" for word in ("바다", "강", "밤", "하늘")]
 CHINESE = [f"{word}的故事与历史研究" for word in ("海洋", "河流", "夜晚", "天空")]
-DATE = {"type": "date", "format": "strict_date_optional_time"}
+KEYWORD = dict(BOUNDED)
+LENIENT = {"ignore_malformed": True}
+DATE = {"type": "date", "format": "strict_date_optional_time", **LENIENT}
+LONG = {"type": "long", "coerce": False, **LENIENT}
+DOUBLE = {"type": "double", "coerce": False, **LENIENT}
+FLOAT = {"type": "float", "coerce": False, **LENIENT}
+PLACE = {"type": "geo_point", **LENIENT}
+SECONDS = "yyyy-MM-dd HH:mm:ss"
+FRACTION = f"{SECONDS}[.SSSSSSSSS][.SSSSSSSS][.SSSSSSS][.SSSSSS][.SSSSS][.SSSS][.SSS][.SS][.S]"
 
 
 @pytest.mark.parametrize(
     ("name", "values", "declared", "facts"),
     [
-        ("n", [0, 10, None], {"type": "byte"}, (0, 10)),
-        ("n", [0, 12], {"type": "byte"}, (0, 12)),
-        ("n", [0, 13], {"type": "short"}, (0, 13)),
-        ("n", [-3277, 0], {"type": "integer"}, ("-3,277", 0)),
-        ("n", [214_748_365], {"type": "long"}, ("214,748,365",)),
-        ("bookId", [7, 9], {"type": "keyword"}, ()),
-        ("area_code", [7, 9], {"type": "keyword"}, ()),
-        ("statusCode", [200, 404], {"type": "short"}, (200, 404)),
+        ("n", [0, 10, None], LONG, (0, 10)),
+        ("n", [0, 12], LONG, (0, 12)),
+        ("n", [0, 13], LONG, (0, 13)),
+        ("n", [-3277, 0], LONG, ("-3,277", 0)),
+        ("n", [214_748_365], LONG, ("214,748,365",)),
+        ("bookId", [7, 9], KEYWORD, ()),
+        ("area_code", [7, 9], KEYWORD, ()),
+        ("statusCode", [200, 404], LONG, (200, 404)),
         (
             "item",
             [1009 + n for n in range(100)],
-            {"type": "keyword"},
+            KEYWORD,
             (4,),
         ),
         (
             "item",
             [1009 + n % 99 for n in range(100)],
-            {"type": "short"},
+            LONG,
             ("1,009", "1,107"),
         ),
-        ("seenAt", [1717171717000], {"type": "date", "format": "epoch_millis"}, (1970,)),
-        ("timestamp", [1717171717], {"type": "date", "format": "epoch_second"}, (1970,)),
+        ("seenAt", [1717171717000], {"type": "date", "format": "epoch_millis", **LENIENT}, (1970,)),
+        ("timestamp", [1717171717], {"type": "date", "format": "epoch_second", **LENIENT}, (1970,)),
         (
             "views",
             [1717171717000],
-            {"type": "long"},
+            LONG,
             ("1,717,171,717,000",),
         ),
-        ("x", [1, 2.5], {"type": "float"}, (6,)),
-        ("x", [1234567.5], {"type": "double"}, (8,)),
-        ("x", [123456789, 0.5], {"type": "double"}, (9,)),
-        ("x", [1e39, 1.5], {"type": "double"}, (1.5, "1e+39")),
-        ("x", [1e-40, 0.0, 1.5], {"type": "double"}, ("1e-40", 1.5)),
-        ("price", [9007199254740993, 1.5], {"type": "double"}, (16,)),
-        ("price", [1, 12.5, 9.99], {"type": "double"}, ("scaled_float", 100)),
-        ("x", [2**63, 1], {"type": "keyword"}, (64,)),
-        ("x", [[0.5] * 16, [0.25] * 16], {"type": "float"}, ("mappings/vectors",)),
+        ("x", [1, 2.5], DOUBLE, (1, 2.5)),
+        ("x", [1234567.5], DOUBLE, ("1,234,567.5",)),
+        ("x", [123456789, 0.5], DOUBLE, (0.5, "123,456,789")),
+        ("x", [1e39, 1.5], DOUBLE, (1.5, "1e+39")),
+        ("x", [1e-40, 0.0, 1.5], DOUBLE, ("0.0", 1.5)),
+        ("price", [9007199254740993, 1.5], DOUBLE, ("9,007,199,254,740,992", "rounded")),
+        ("price", [1, 12.5, 9.99], DOUBLE, (1, 12.5)),
+        ("price", [10, 20], DOUBLE, (10, 20, "9,007,199,254,740,992")),
+        ("total_count", [10, 20], LONG, (10, 20)),
+        ("total", [2**53 + 1], LONG, ("9,007,199,254,740,993",)),
+        ("response_time", [1_717_171_717], DOUBLE, ("1,717,171,717",)),
+        ("startTime", [1717171717.25], {"type": "date", "format": "epoch_second", **LENIENT}, (1970, "millisecond")),
+        ("timestamp", [1717171717000000], LONG, ("microseconds", 1970)),
+        ("timestamp", [1717171717000000000], LONG, ("nanoseconds", 1970)),
+        ("x", [2**63, 1], KEYWORD, (64,)),
+        ("x", [[0.5] * 16, [0.25] * 16], FLOAT, ("mappings/vectors", 7)),
         ("x", [True, False], {"type": "boolean"}, ()),
-        ("x", ["true", "false"], {"type": "boolean"}, ()),
-        ("x", [True, "no"], {"type": "keyword"}, ()),
-        ("x", [1, "1"], {"type": "keyword"}, ()),
+        ("x", ["true", "false"], KEYWORD, ()),
+        ("x", [True, "no"], KEYWORD, ()),
+        ("x", [1, "1"], KEYWORD, ()),
         ("x", ["2024-02-29", "2024-01-01T10:00:00.123Z"], DATE, ("dates", "strict_date_optional_time")),
         (
             "x",
             ["2024-02-29", "2024-01-01 10:00:00"],
-            {"type": "date", "format": "strict_date_optional_time||yyyy-MM-dd HH:mm:ss"},
+            {"type": "date", "format": "strict_date_optional_time||yyyy-MM-dd HH:mm:ss", **LENIENT},
             ("dates", "strict_date_optional_time"),
         ),
-        ("x", ["2019-01", "2019-12"], {"type": "date", "format": "yyyy-MM"}, ("dates",)),
-        ("x", ["2024/02/29"], {"type": "date", "format": "yyyy/MM/dd"}, ("dates", "yyyy/MM/dd")),
-        ("x", ["2024/02/29 10:00:00"], {"type": "date", "format": "yyyy/MM/dd HH:mm:ss"}, ("dates", "yyyy/MM/dd")),
-        ("x", ["29.02.2024"], {"type": "date", "format": "dd.MM.yyyy"}, ("dates",)),
-        ("x", ["2023-02-29"], {"type": "keyword"}, (10,)),
-        ("x", ["02/03/2024"], {"type": "keyword"}, (10,)),
-        ("x", ["2024-01-01", ""], {"type": "keyword"}, (10,)),
-        ("x", ["2024"], {"type": "keyword"}, ()),
-        ("x", ["007", "12"], {"type": "keyword"}, ()),
-        ("x", ["10.0.0.1", "2001:db8::1"], {"type": "ip"}, ()),
-        ("x", ["10.0.0.256"], {"type": "keyword"}, (10,)),
-        ("x", ["37.5, 127.01"], {"type": "geo_point"}, ()),
-        ("x", ["37, 127.01"], {"type": "geo_point"}, ()),
-        ("x", ["1,099.00", "2,099.00"], {"type": "keyword"}, (8,)),
-        ("x", [{"lat": 37, "lon": 127.01}], {"type": "geo_point"}, ()),
-        ("iban", TITLES, {"type": "keyword"}, ()),
-        ("orderId", [123456789012345678901.0], {"type": "keyword"}, ()),
-        ("sort_key", [0.5, 1.25], {"type": "float"}, (6,)),
-        ("tax_rate", [0.0825], {"type": "float"}, (6,)),
-        ("x", [9 * 10**18], {"type": "long"}, ("9,000,000,000,000,000,000",)),
+        ("x", ["2019-01", "2019-12"], {"type": "date", "format": "yyyy-MM", **LENIENT}, ("dates",)),
+        ("x", ["2024/02/29"], {"type": "date", "format": "yyyy/MM/dd", **LENIENT}, ("dates", "yyyy/MM/dd")),
+        (
+            "x",
+            ["2024/02/29 10:00:00"],
+            {"type": "date", "format": "yyyy/MM/dd HH:mm:ss", **LENIENT},
+            ("dates", "yyyy/MM/dd"),
+        ),
+        ("x", ["2024-02-29 10:00:00,123"], {"type": "date", "format": f"{SECONDS},SSS", **LENIENT}, ("dates",)),
+        (
+            "x",
+            ["2024-02-29 10:00:00.5", "2024-02-29 10:00:00.123456"],
+            {"type": "date", "format": f"strict_date_optional_time||{FRACTION}", **LENIENT},
+            ("dates", "millisecond"),
+        ),
+        (
+            "x",
+            ["2024-02-29 10:00:00Z", "2024-02-29 10:00:00 +0900", "2024-02-29 10:00:00 UTC"],
+            {
+                "type": "date",
+                "format": f"strict_date_optional_time||{FRACTION}[ ][XXX][XX][X]['UTC']",
+                **LENIENT,
+            },
+            ("dates",),
+        ),
+        (
+            "x",
+            ["26/Nov/2026:10:00:00 +0000"],
+            {"type": "date", "format": "dd/MMM/yyyy:HH:mm:ss Z", "locale": "en", **LENIENT},
+            ("dates",),
+        ),
+        (
+            "x",
+            ["Thu, 26 Nov 2026 10:00:00 +0000", "6 Nov 2026 10:00:00 GMT"],
+            {
+                "type": "date",
+                "format": "strict_date_optional_time||[EEE, ]d MMM yyyy HH:mm:ss[ Z][ 'GMT'][ 'UTC']",
+                "locale": "en",
+                **LENIENT,
+            },
+            ("dates",),
+        ),
+        ("x", ["Fri, 26 Nov 2026 10:00:00 +0000"] * 2, KEYWORD, ()),
+        ("x", ["29.02.2024"], {"type": "date", "format": "dd.MM.yyyy", **LENIENT}, ("dates",)),
+        ("x", ["2023-02-29"], KEYWORD, (10,)),
+        ("x", ["02/03/2024"], KEYWORD, (10,)),
+        ("x", ["2024-01-01", ""], KEYWORD, (10,)),
+        ("x", ["2024"], KEYWORD, ()),
+        ("x", ["007", "12"], KEYWORD, ()),
+        ("x", ["10.0.0.1", "2001:db8::1"], {"type": "ip", **LENIENT}, ()),
+        ("x", ["10.0.0.256"], KEYWORD, (10,)),
+        ("agent_version", ["10.0.1.2"], KEYWORD, (8,)),
+        ("x", ["37.5, 127.01"], PLACE, ()),
+        ("x", ["37, 127.01"], PLACE, ()),
+        ("x", ["1,099.00", "2,099.00"], KEYWORD, (8,)),
+        ("x", [{"lat": 37, "lon": 127.01}], PLACE, ()),
+        ("iban", TITLES, KEYWORD, ()),
+        ("orderId", [123456789012345678901.0], KEYWORD, ()),
+        ("sort_key", [0.5, 1.25], DOUBLE, (0.5, 1.25)),
+        ("tax_rate", [0.0825], DOUBLE, (0.0825,)),
+        ("x", [9 * 10**18], LONG, ("9,000,000,000,000,000,000",)),
         ("x", TITLES, {"type": "text"}, (5,)),
         ("x", KOREAN, {"type": "text", "analyzer": "korean_text"}, (5,)),
         ("x", CHINESE, {"type": "text", "analyzer": "cjk_text"}, (6,)),
-        ("x", ["history of the world"] * 4, {"type": "keyword"}, ()),
+        ("x", ["history of the world"] * 4, KEYWORD, ()),
         ("x", ["a b c d e f g h"] * 4, {"type": "text"}, (8,)),
         ("x", ["word " * 80] * 4, {"type": "text"}, (81,)),
-        ("x", ["", ""], {"type": "keyword"}, ()),
+        ("x", ["", ""], KEYWORD, ()),
         (
             "x",
             ["x" * 300, "a"],
             {"type": "keyword", "ignore_above": 8191},
             (300,),
         ),
-        ("x", ["x" * 8192], dict(UNINDEXED), ("8,192",)),
-        ("x", [["a", "b"], []], {"type": "keyword"}, (1,)),
-        ("x", [{"a": 1}, 7], dict(UNINDEXED), ()),
+        ("x", ["x" * 8192], KEYWORD, ("8,192", "8,191")),
+        ("x", [["a", "b"], []], KEYWORD, (1,)),
         ("x", [None, []], dict(UNINDEXED), ()),
         ("x", [{str(n): 1 for n in range(201)}], dict(UNINDEXED), ()),
-        ("x", [{"lat": 1.5, "lon": 2}], {"type": "geo_point"}, ()),
+        ("x", [{"lat": 1.5, "lon": 2}], PLACE, ()),
         (
             "x",
             [{"lat": 1.5, "lon": 2.5}, {"lat": None, "lon": None}],
-            {"properties": {"lat": {"type": "float"}, "lon": {"type": "float"}}},
+            {"properties": {"lat": DOUBLE, "lon": DOUBLE}},
             (),
         ),
         (
             "x",
             [{"lat": 1.5, "lon": 2.5}, {}],
-            {"properties": {"lat": {"type": "float"}, "lon": {"type": "float"}}},
+            {"properties": {"lat": DOUBLE, "lon": DOUBLE}},
             (),
         ),
-        ("x", [{"a": 1}, {"a": 2.5}], {"properties": {"a": {"type": "float"}}}, ()),
-        ("x", [[{"a": 1}, {"a": 2}]], {"properties": {"a": {"type": "byte"}}}, ()),
+        ("x", [{"a": 1}, {"a": 2.5}], {"properties": {"a": DOUBLE}}, ()),
+        ("x", [[{"a": 1}, {"a": 2}]], {"properties": {"a": LONG}}, ()),
         (
             "x",
             [[{"a": 1, "b": 2}, {"a": 2}], []],
-            {"type": "nested", "properties": {"a": {"type": "byte"}, "b": {"type": "byte"}}},
+            {"type": "nested", "properties": {"a": LONG, "b": LONG}},
             (1.0,),
         ),
     ],
@@ -144,27 +199,98 @@ def test_a_field_has_the_type_that_its_values_want_and_a_reason(
     assert proposal.content["mappings"]["_meta"]["why"][name] == message(*facts)
 
 
-def test_a_slip_among_many_dates_is_stored_and_not_indexed(sampled: Sampled) -> None:
-    """A keyword would take it, and would make every other date a word."""
-    days = [f"2024-01-{1 + n % 28:02}" for n in range(199)]
-    proposal = propose(sampled(*({"placed": value} for value in (*days, "tomorrow"))))
-    assert proposal.content["mappings"]["properties"]["placed"] == DATE | {"ignore_malformed": True}
-    why = "dates: strict_date_optional_time; 'tomorrow', 1 of 200 is none: stored, not indexed"
-    assert proposal.content["mappings"]["_meta"]["why"]["placed"] == why
+@pytest.mark.parametrize(
+    ("value", "odd", "declared", "noun"),
+    [
+        ("2024-01-01", "tomorrow", DATE, "dates"),
+        (12, "N/A", LONG, "whole numbers"),
+        (12.5, "N/A", DOUBLE, "numbers"),
+        ("10.0.0.1", "unknown", {"type": "ip", **LENIENT}, "addresses"),
+        ({"lat": 1.5, "lon": 2}, "unknown", PLACE, "places"),
+        ("1.5,2.5", 7, PLACE, "places"),
+        (True, "unknown", {"type": "boolean", **LENIENT}, "booleans"),
+        ("true", "unknown", {"type": "boolean", **LENIENT}, "booleans"),
+    ],
+)
+def test_a_few_odd_values_are_counted_stored_and_not_indexed(
+    sampled: Sampled, value: object, odd: object, declared: dict[str, Any], noun: str
+) -> None:
+    """A keyword would take them, and would make every other value a word."""
+    documents = [{"x": value if n != 16 else odd} for n in range(100)]
+    (of,) = propose(sampled(*documents), has_type={LENIENT_BOOLEAN}.__contains__).fields[:1]
+
+    assert (of.choice.declaration, of.choice.has_odd) == (declared, True)
+    assert of.choice.why.endswith(f"; 1 of 100 are no {noun} ('{odd}', {sampled.path}:17): stored, not indexed")
+
+
+@pytest.mark.parametrize(("tolerated", "kind"), [(0.0, "keyword"), (0.03, "long")])
+def test_the_share_of_odd_values_is_the_users(sampled: Sampled, tolerated: float, kind: str) -> None:
+    """More of them make a field that takes both a keyword."""
+    documents = [{"x": "N/A" if n in {1, 2, 5} else n} for n in range(101)]
+    (of,) = propose(sampled(*documents), Wishes(tolerated=tolerated)).fields
+
+    assert of.type == kind
+
+
+def test_a_few_values_among_objects_leave_the_objects_indexed(sampled: Sampled) -> None:
+    """No version ignores a value where an object is declared, so their documents go to the dead letters."""
+    documents = [{"items": [{"a": 1, "b": 2}, {"a": 3}]} for _ in range(101)] + [{"items": "none"}]
+    of = propose(sampled(*documents)).fields[0]
+
+    assert (of.type, of.choice.has_odd) == ("nested", True)
+    assert of.choice.why.endswith(
+        f"1 of 203 are no objects ('none', {sampled.path}:102): Elasticsearch rejects their documents"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "facts"),
+    [
+        ([{"a": 1}, {"a": 1}, 7], ("x", "1 of 3", "--tolerate 33.4%", "--no-search x")),
+        ([{"a": 1}, "b", 7, "c"], ("x", "1 of 4", "--tolerate 25%", "--no-search x")),
+        ([{"a": 1}, 7], ("x", "1 of 2", "--no-search x")),
+    ],
+)
+def test_more_values_among_objects_are_refused_with_the_ways_on(
+    sampled: Sampled, values: list[object], facts: tuple[object, ...], message: MakeMessage
+) -> None:
+    """Nothing is left out of the index unasked."""
+    sample = sampled(*({"x": value} for value in values))
+    with pytest.raises(ProfileError) as refused:
+        propose(sample)
+
+    assert str(refused.value).replace(str(sampled.path), "FILE") == message(*facts)
+    assert propose(sample, Wishes(unsearched=frozenset({"x"}))).fields[0].type == "stored only"
+
+
+def test_four_numbers_with_dots_are_no_addresses_beside_longer_versions(sampled: Sampled) -> None:
+    """Even where few of them are none."""
+    values = ["10.0.1.2"] * 200 + ["10.0.19041.388"]
+    (of,) = propose(sampled(*({"agent": value} for value in values))).fields
+
+    assert of.type == "keyword"
+
+
+def test_a_language_is_that_of_most_letters(sampled: Sampled) -> None:
+    """A Korean name in each note makes no Korean notes."""
+    notes = [f"please leave the {word} parcel at the door of 김민준" for word in ("red", "blue", "small", "large")]
+    (of,) = propose(sampled(*({"note": note} for note in notes))).fields
+
+    assert of.choice.declaration == {"type": "text"}
 
 
 def test_a_date_here_and_there_makes_no_field_of_dates(sampled: Sampled) -> None:
     """Not even where dates come just when one string in a hundred is still looked at."""
     values = ["2024-01-01" if n % 100 == 99 else f"word{n % 7}" for n in range(1000)]
     proposal = propose(sampled(*({"placed": value} for value in values)))
-    assert proposal.content["mappings"]["properties"]["placed"] == {"type": "keyword"}
+    assert proposal.content["mappings"]["properties"]["placed"] == KEYWORD
 
 
 def test_one_string_in_fifty_that_is_no_date_makes_no_field_of_dates(sampled: Sampled) -> None:
     """Whoever reads such a field finds words in it."""
     values = ["2024-01-01", "2024-01-02"] * 98 + ["tomorrow"] * 4
     proposal = propose(sampled(*({"placed": value} for value in values)))
-    assert proposal.content["mappings"]["properties"]["placed"] == {"type": "keyword"}
+    assert proposal.content["mappings"]["properties"]["placed"] == KEYWORD
 
 
 @pytest.mark.parametrize(
@@ -191,7 +317,7 @@ def test_what_nobody_may_search_is_indexed_and_asked_about(
     [
         ("https://example.com/a", {"type": "keyword", "index": False, "doc_values": False}),
         ("x" * 300, {"type": "keyword", "index": False, "doc_values": False}),
-        (12, {"type": "byte", "index": False, "doc_values": False}),
+        (12, {**LONG, "index": False, "doc_values": False}),
         ("2024-02-29", {**DATE, "index": False, "doc_values": False}),
         ("word " * 80, dict(UNINDEXED)),
         ([{"a": 1, "b": 2}, {"a": 2}], dict(UNINDEXED)),
@@ -213,8 +339,7 @@ def test_a_field_that_is_never_searched_is_only_stored(
     [
         ("x" * 9000, set(), {"type": "keyword", "ignore_above": 8191}),
         ({str(n): 1 for n in range(201)}, {"flattened"}, {"type": "flattened", "ignore_above": 4096}),
-        ({str(n): 1 for n in range(201)}, set(), dict(UNINDEXED)),
-        (12, set(), {"type": "byte"}),
+        (12, set(), LONG),
     ],
 )
 def test_a_field_that_is_searched_is_indexed_where_a_type_takes_it(
@@ -226,19 +351,11 @@ def test_a_field_that_is_searched_is_indexed_where_a_type_takes_it(
     assert proposal.content["mappings"]["properties"]["x"] == declared
 
 
-def test_a_price_is_a_scaled_float_where_servers_have_it(sampled: Sampled) -> None:
-    """By as many decimals as the prices have."""
-    proposal = propose(sampled({"salePrice": 12.5}, {"salePrice": 9.995}), has_type={"scaled_float"}.__contains__)
-
-    assert proposal.content["mappings"]["properties"]["salePrice"] == {"type": "scaled_float", "scaling_factor": 1000}
-
-
-def test_a_longer_string_than_those_of_a_sample_rejects_no_document(sampled: Sampled) -> None:
-    """Where the whole file was read, there is none."""
+def test_a_longer_string_than_those_seen_rejects_no_document(sampled: Sampled) -> None:
+    """Whether the whole file was read or a part of it: other documents come after both."""
     documents = [{"x": f"c{n}"} for n in range(7)]
-    of_some = propose(sampled(*documents, most=3)).content["mappings"]["properties"]["x"]
-    assert of_some == {"type": "keyword", "ignore_above": 8191}
-    assert propose(sampled(*documents)).content["mappings"]["properties"]["x"] == {"type": "keyword"}
+    for most in (3, 7):
+        assert propose(sampled(*documents, most=most)).content["mappings"]["properties"]["x"] == KEYWORD
 
 
 def test_an_array_need_not_be_nested(sampled: Sampled) -> None:
@@ -255,18 +372,22 @@ def test_the_key_is_a_keyword_whatever_it_looks_like(sampled: Sampled) -> None:
     assert [(of.type, of.choice.why) for of in proposal.fields] == [("keyword", "the key")]
 
 
-def test_a_mapping_is_strict_only_if_every_document_was_read(sampled: Sampled) -> None:
-    """In a sample, a field that comes later must not reject its document; what is always null then needs no type."""
+def test_a_field_that_comes_later_rejects_no_document(sampled: Sampled) -> None:
+    """Whether the whole file was read or a part of it; what is always null is declared with the reason."""
     documents = [{"n": n, "none": None} for n in range(3)]
 
-    whole, part = propose(sampled(*documents)), propose(sampled(*documents, most=2))
+    for sample in (sampled(*documents), sampled(*documents, most=2)):
+        mappings = propose(sample).content["mappings"]
+        assert mappings["dynamic"] is False
+        assert mappings["properties"] == {"n": LONG, "none": dict(UNINDEXED)}
 
-    assert [(of.content["mappings"]["dynamic"], of.why_dynamic) for of in (whole, part)] == [
-        ("strict", WHY_STRICT),
-        (False, WHY_NOT_DYNAMIC),
-    ]
-    assert whole.content["mappings"]["properties"] == {"n": {"type": "byte"}, "none": dict(UNINDEXED)}
-    assert part.content["mappings"]["properties"] == {"n": {"type": "byte"}}
+
+@pytest.mark.parametrize("value", [{"a": 1, "b": 2}, [{"a": 1}, {"a": 2}], {"lat": 1.5, "lon": 2}])
+def test_objects_are_nested_if_the_user_says_so(sampled: Sampled, value: object) -> None:
+    """Of arrays of several fields, they are anyway."""
+    (of, *below) = propose(sampled({"x": value}), Wishes(nested=frozenset({"x"}))).fields
+
+    assert (of.type, bool(below)) == ("nested", True)
 
 
 def test_korean_text_names_its_analyzers_best_first(sampled: Sampled) -> None:
@@ -285,20 +406,20 @@ def test_a_mapping_file_has_a_declaration_on_each_line(sampled: Sampled) -> None
         "{\n"
         '  "settings": {},\n'
         '  "mappings": {\n'
-        '    "dynamic": "strict",\n'
+        '    "dynamic": false,\n'
         '    "_meta": {\n'
         '      "inferred_from": "the only document of books.ndjson",\n'
         '      "why": {\n'
-        '        "a": "1 to 1, with room for ten times that",\n'
+        '        "a": "1 to 1; what is no whole number is stored, not indexed",\n'
         '        "b": "an object",\n'
         '        "b.c": "up to 1 character, looked up as a whole"\n'
         "      }\n"
         "    },\n"
         '    "properties": {\n'
-        '      "a": {"type": "byte"},\n'
+        '      "a": {"type": "long", "coerce": false, "ignore_malformed": true},\n'
         '      "b": {\n'
         '        "properties": {\n'
-        '          "c": {"type": "keyword"}\n'
+        '          "c": {"type": "keyword", "ignore_above": 8191}\n'
         "        }\n"
         "      }\n"
         "    }\n"
@@ -311,7 +432,7 @@ def test_a_dotted_name_is_a_path(sampled: Sampled) -> None:
     """Elasticsearch takes `a.b` for the field `b` of the object `a`."""
     content = propose(sampled({"a.b": 1, "a": {"c": True}})).content
 
-    assert content["mappings"]["properties"] == {"a": {"properties": {"b": {"type": "byte"}, "c": {"type": "boolean"}}}}
+    assert content["mappings"]["properties"] == {"a": {"properties": {"b": LONG, "c": {"type": "boolean"}}}}
 
 
 def test_objects_in_objects_without_end_are_not_declared(sampled: Sampled) -> None:
@@ -359,6 +480,10 @@ def test_more_fields_than_an_index_takes_are_refused(
             ("--search: a", "--no-search"),
         ),
         (Wishes(objects=frozenset({"link"})), ("--object link",)),
+        (Wishes(nested=frozenset({"link"})), ("--nested link",)),
+        (Wishes(nested=frozenset({"wide"})), ("--nested wide", "--no-search")),
+        (Wishes(nested=frozenset({"a"}), objects=frozenset({"a"})), ("--object: a", "--nested")),
+        (Wishes(searched=frozenset({"wide"})), ("--search wide",)),
         (
             Wishes(searched=frozenset({"a.b"}), unsearched=frozenset({"a"})),
             ("--search a.b", "--no-search"),
@@ -370,7 +495,7 @@ def test_a_wish_concerns_a_field_of_the_file(
 ) -> None:
     """Names are dotted."""
     with pytest.raises(ProfileError) as refused:
-        propose(sampled({"link": "x", "a": {"b": 1}}), wishes)
+        propose(sampled({"link": "x", "a": {"b": 1}, "wide": {str(n): n for n in range(201)}}), wishes)
 
     assert str(refused.value) == message(*facts)
 
