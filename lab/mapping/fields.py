@@ -6,7 +6,7 @@ from decimal import Decimal
 from math import inf
 from typing import Any, NamedTuple
 
-from lab.mapping.values import EPOCHS, NOTATIONS, date_of, is_on_earth, words_of_text
+from lab.mapping.values import EPOCH_S, EPOCHS, NOTATIONS, date_of, is_on_earth, words_of_text
 
 LONG = range(-(2**63), 2**63)
 MOST_FIELDS = 1000
@@ -37,7 +37,7 @@ class Origin(NamedTuple):
     where: object = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tally:
     """Values that have something in common.
 
@@ -50,9 +50,11 @@ class Tally:
     first: str = ""
     origin: Origin = field(default_factory=lambda: Origin(0))
 
-    def with_value(self, value: object, origin: Origin) -> "Tally":
+    def see(self, value: object, origin: Origin) -> None:
         """Count one more."""
-        return Tally(self.count + 1, self.first, self.origin) if self.count else Tally(1, str(value), origin)
+        if not self.count:
+            self.first, self.origin = str(value), origin
+        self.count += 1
 
     def __add__(self, other: "Tally") -> "Tally":
         """Both, the first of which is the one in the earlier document."""
@@ -100,7 +102,7 @@ class Strings:
     known: int = 0
     date_formats: set[str] = field(default_factory=set)
     date_decimals: int = 0
-    misfits: dict[str, Tally] = field(default_factory=lambda: dict.fromkeys(NOTATIONS, NONE))
+    misfits: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in NOTATIONS})
     leading_zeros: int = 0
     letters: int = 0
     hangul: int = 0
@@ -131,11 +133,10 @@ class Strings:
 
     def see_misfit(self, notation: str, text: str, origin: Origin) -> None:
         """Count a string that is not in a notation, which is dropped where most strings are not in it."""
-        misfits = self.misfits[notation].with_value(text, origin)
+        misfits = self.misfits[notation]
+        misfits.see(text, origin)
         if misfits.count > max(FIRST_OTHERS, self.count / 2):
             del self.misfits[notation]
-        else:
-            self.misfits[notation] = misfits
 
     @property
     def notations(self) -> set[str]:
@@ -173,7 +174,6 @@ class Numbers:
         smallest: The smallest magnitude that is not zero.
         decimals: Most digits after the point.
         instants: Name of a unit of `EPOCHS` → numbers that are instants of this century in it.
-        significant: Most digits from the first to the last that is no zero.
         digits: How many digits whole numbers have.
     """
 
@@ -182,7 +182,6 @@ class Numbers:
     most: float | None = None
     smallest: float | None = None
     decimals: int = 0
-    significant: int = 0
     digits: set[int] = field(default_factory=set)
     instants: dict[str, int] = field(default_factory=dict)
 
@@ -191,18 +190,21 @@ class Numbers:
         self.count += 1
         self.least = value if self.least is None else min(self.least, value)
         self.most = value if self.most is None else max(self.most, value)
-        if unit := next((unit for unit, span in EPOCHS.items() if span.start <= value < span.stop), None):
-            self.instants[unit] = self.instants.get(unit, 0) + 1
+        if value >= EPOCH_S.start:
+            self.see_instant(value)
         if value:
             self.smallest = abs(value) if self.smallest is None else min(self.smallest, abs(value))
         if isinstance(value, int):
-            digits = str(abs(value))
-            self.digits.add(len(digits))
-            self.significant = max(self.significant, len(digits.rstrip("0")))
+            self.digits.add(len(str(abs(value))))
             return
         exact = Decimal(repr(value)).normalize().as_tuple()
         self.decimals = max(self.decimals, -int(exact.exponent))
-        self.significant = max(self.significant, len(exact.digits))
+
+    def see_instant(self, value: float) -> None:
+        """Count a number under the unit in which it is an instant of this century."""
+        for unit, span in EPOCHS.items():
+            if span.start <= value < span.stop:
+                self.instants[unit] = self.instants.get(unit, 0) + 1
 
     @property
     def largest(self) -> float:
@@ -252,7 +254,9 @@ class Field:
 
     def count(self, kind: str, value: object, origin: Origin) -> None:
         """Count a value of a kind."""
-        self.tallies[kind] = self.tallies.get(kind, NONE).with_value(value, origin)
+        if kind not in self.tallies:
+            self.tallies[kind] = Tally()
+        self.tallies[kind].see(value, origin)
 
     def majority(self) -> frozenset[str]:
         """Kinds of most values, which one type takes together."""

@@ -9,7 +9,18 @@ from typing import Any
 from lab.errors import ProfileError
 from lab.mapping.fields import MOST_FIELDS, Field
 from lab.mapping.sample import Sample
-from lab.mapping.types import ANALYZERS, NO_WISHES, UNINDEXED, Choice, Rules, Wishes, counted
+from lab.mapping.types import (
+    AN_OBJECT,
+    ANALYZERS,
+    LONGEST_TERM,
+    NO_OBJECT,
+    NO_WISHES,
+    UNINDEXED,
+    Choice,
+    Rules,
+    Wishes,
+    counted,
+)
 from lab.profiles.problems import suggestion
 
 WIDEST = 118
@@ -20,6 +31,7 @@ MOST_TOLERATED = 0.5
 WHY_NOT_DYNAMIC = (
     "dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection"
 )
+KEYWORDS = f"keyword: a string of more than {LONGEST_TERM:,} characters is stored, not indexed"
 
 
 @dataclass(frozen=True)
@@ -104,7 +116,7 @@ def refuse_mixed(root: Field, wishes: Wishes) -> None:
         odd, least = of.misplaced, of.misplaced.count / max(1, of.values)
         if least <= wishes.tolerated or not wishes.unsearched.isdisjoint({of.name, *parents_of(of.name)}):
             continue
-        few = counted(odd, of.values, "are no objects" if "object" in of.majority() else "are objects")
+        few = counted(odd, of.values, NO_OBJECT if "object" in of.majority() else AN_OBJECT)
         enough = ceil(1000 * least) / 10
         tolerate = (
             f"--tolerate {enough:g}% sends their documents to the dead letters, " if least < MOST_TOLERATED else ""

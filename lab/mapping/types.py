@@ -132,7 +132,7 @@ class Rules:
         chosen = self.of_objects(of) if is_object else self.of_scalars(of, kinds, of.except_kinds(kinds | {"object"}))
         if not of.misplaced.count or chosen.declaration.get("type") == "geo_point":
             return chosen
-        few = counted(of.misplaced, of.values, "are no objects" if is_object else "are objects")
+        few = counted(of.misplaced, of.values, NO_OBJECT if is_object else AN_OBJECT)
         return replace(chosen, why=f"{chosen.why}; {few}: Elasticsearch rejects their documents", has_odd=True)
 
     def of_scalars(self, of: Field, kinds: frozenset[str], others: Tally) -> Choice:
@@ -265,25 +265,23 @@ def lenient(
     """
     others, count = odd
     declared = {**declaration, **(also or {}), "ignore_malformed": True}
-    rest = counted(others, count, f"are no {plural(noun)}") + ":" if others.count else f"what is no {noun} is"
+    none = (f"no {noun}", f"no {noun}{'es' if noun.endswith('s') else 's'}")
+    rest = f"{counted(others, count, none)}:" if others.count else f"what is no {noun} is"
     return Choice(declared, f"{why}; {rest} stored, not indexed", has_odd=others.count > 0)
 
 
-def plural(noun: str) -> str:
-    """Plural of a noun."""
-    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
-
-
-def counted(others: Tally, count: int, are: str) -> str:
+def counted(others: Tally, count: int, forms: tuple[str, str]) -> str:
     """Number of values that are something else than most, with the first of them and its place.
 
     Args:
-        are: Their description: `are no dates`.
+        forms: What they are, one and several: `no date`, `no dates`.
     """
-    few = f"{others.count:,} of {count:,} {are}"
-    shown = f"{others.first[:LONGEST_SHOWN]!r}, " if others.first.strip() else ""
-    where = str(others.origin.where)
-    return f"{few} ({shown}{where})" if where else few
+    one, several = forms
+    are = f"is {one}" if others.count == 1 else f"are {several}"
+    return f"{others.count:,} of {count:,} {are} ({others.first[:LONGEST_SHOWN]!r}, {others.origin.where})"
+
+
+AN_OBJECT, NO_OBJECT = ("an object", "objects"), ("no object", "no objects")
 
 
 # --- strings --------------------------------------------------------------------------------------------------------

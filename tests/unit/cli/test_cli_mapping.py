@@ -60,7 +60,8 @@ def test_it_shows_each_field_with_its_reason_and_what_data_cannot_say(
         "no number is stored, not indexed",
     ]
     assert lines[len(table) + 1 :] == [
-        "Dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection.",
+        "Dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection. "
+        "Keyword: a string of more than 8,191 characters is stored, not indexed.",
         "Possibly never searched: link (links). If so, --no-search link saves index and doc values.",
         "Arrays of objects: offers.",
         "- nested (proposed): each object is a document of its own, so that a query finds two fields of the same one",

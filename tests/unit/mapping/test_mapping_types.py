@@ -202,14 +202,14 @@ def test_a_field_has_the_type_that_its_values_want_and_a_reason(
 @pytest.mark.parametrize(
     ("value", "odd", "declared", "noun"),
     [
-        ("2024-01-01", "tomorrow", DATE, "dates"),
-        (12, "N/A", LONG, "whole numbers"),
-        (12.5, "N/A", DOUBLE, "numbers"),
-        ("10.0.0.1", "unknown", {"type": "ip", **LENIENT}, "addresses"),
-        ({"lat": 1.5, "lon": 2}, "unknown", PLACE, "places"),
-        ("1.5,2.5", 7, PLACE, "places"),
-        (True, "unknown", {"type": "boolean", **LENIENT}, "booleans"),
-        ("true", "unknown", {"type": "boolean", **LENIENT}, "booleans"),
+        ("2024-01-01", "tomorrow", DATE, "date"),
+        (12, "N/A", LONG, "whole number"),
+        (12.5, "N/A", DOUBLE, "number"),
+        ("10.0.0.1", "unknown", {"type": "ip", **LENIENT}, "address"),
+        ({"lat": 1.5, "lon": 2}, "unknown", PLACE, "place"),
+        ("1.5,2.5", 7, PLACE, "place"),
+        (True, "unknown", {"type": "boolean", **LENIENT}, "boolean"),
+        ("true", "unknown", {"type": "boolean", **LENIENT}, "boolean"),
     ],
 )
 def test_a_few_odd_values_are_counted_stored_and_not_indexed(
@@ -220,7 +220,7 @@ def test_a_few_odd_values_are_counted_stored_and_not_indexed(
     (of,) = propose(sampled(*documents), has_type={LENIENT_BOOLEAN}.__contains__).fields[:1]
 
     assert (of.choice.declaration, of.choice.has_odd) == (declared, True)
-    assert of.choice.why.endswith(f"; 1 of 100 are no {noun} ('{odd}', {sampled.path}:17): stored, not indexed")
+    assert of.choice.why.endswith(f"; 1 of 100 is no {noun} ('{odd}', {sampled.path}:17): stored, not indexed")
 
 
 @pytest.mark.parametrize(("tolerated", "kind"), [(0.0, "keyword"), (0.03, "long")])
@@ -239,7 +239,7 @@ def test_a_few_values_among_objects_leave_the_objects_indexed(sampled: Sampled) 
 
     assert (of.type, of.choice.has_odd) == ("nested", True)
     assert of.choice.why.endswith(
-        f"1 of 203 are no objects ('none', {sampled.path}:102): Elasticsearch rejects their documents"
+        f"1 of 203 is no object ('none', {sampled.path}:102): Elasticsearch rejects their documents"
     )
 
 
