@@ -273,7 +273,8 @@ def explain(
         return perform(without_each(name, grouped(units, most), documents), options)
     if resume:
         chosen = begun_units(find_suite(runs, begun).plan(), units)
-        documents = replace(documents, path=str(accepted)) if accepted.is_file() else documents
+        if accepted.is_file():
+            documents = replace(documents, path=str(accepted), count=load_count(str(accepted)))
     else:
         accepted.unlink(missing_ok=True)
         with cluster_on(on, elasticsearch, options) as cluster:

@@ -30,9 +30,10 @@ MILLIS_DECIMALS = 3
 SCALED = "scaled_float"
 FLATTENED = "flattened"
 LENIENT_BOOLEAN = "boolean with ignore_malformed"
-"""In Elasticsearch from 8.8 on; all versions have it for numbers, `date`, `ip` and `geo_point`, none for objects."""
+"""In Elasticsearch from 8.8 on (pull request 94121); all versions have it for numbers, `date`, `ip` and `geo_point`,
+none has it for objects (issue 12366)."""
 NUMBER: Mapping[str, Any] = MappingProxyType({"coerce": False, "ignore_malformed": True})
-"""With `coerce`, a field of whole numbers indexes 10.5 as 10."""
+"""With `coerce`, a field of whole numbers indexes 10.5 as 10 (`AbstractXContentParser.longValue`)."""
 
 UNINDEXED: Mapping[str, Any] = MappingProxyType({"type": "object", "enabled": False})
 """Takes any value and indexes none."""
@@ -166,9 +167,9 @@ class Rules:
         if self.has_type(LENIENT_BOOLEAN):
             return lenient({"type": "boolean"}, "true or false", "boolean", (others, of.values))
         if of.kinds == {"boolean"}:
-            why = "true or false; these servers reject the document of a later value that is neither"
+            why = "true or false; a later value that is neither rejects its document"
             return Choice({"type": "boolean"}, why)
-        return Choice({"type": "keyword"}, "true or false as text: where servers have it, a lenient boolean")
+        return Choice({"type": "keyword"}, "true or false as text; a boolean could reject later values")
 
     def searched(self, of: Field, chosen: Choice) -> Choice:
         """Type of a field that is searched."""

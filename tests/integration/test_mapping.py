@@ -9,13 +9,17 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
+from lab.cli.mapping import accepted_documents
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.engines.elasticsearch import ELASTICSEARCH
 from lab.errors import StackError, VerificationError
 from lab.mapping.check import INDEX, index_documents, index_for_check, refuse_rejections, types_of
 from lab.mapping.proposal import propose
 from lab.mapping.sample import documents_of, read_sample
+from lab.mapping.suites import Documents
 from lab.mapping.types import Wishes
 from lab.mapping.units import disk_bytes, units_of, with_disk_bytes
 from lab.stack import server
@@ -23,6 +27,8 @@ from lab.stack.artifacts import read_lock
 from producers.registry import make_dataset
 from tests.integration.conftest import Sluice, write_ndjson
 from tests.integration.search_servers import java_for, running, spec_of
+from tests.mapping_pairs import PACKED, SAME, TOLD, judge_pairs
+from tests.mapping_sources import Source, sources
 
 DOCUMENTS = 503
 OLDEST, *_, NEWEST = read_lock().releases(ELASTICSEARCH)
@@ -102,6 +108,40 @@ def test_a_mapping_that_is_inferred_takes_every_document(
     assert sizes["_id"] > 0
     assert all(unit.disk_bytes is not None for unit in with_disk_bytes(units_of(content, "x"), sizes))
     assert cluster.index_owner(INDEX) is None
+
+
+@settings(
+    max_examples=2,
+    database=None,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(packed=st.lists(sources(), min_size=PACKED, max_size=PACKED, unique=True))
+def test_a_second_day_is_indexed_as_it_is_or_as_the_lines_of_its_fields_say(
+    cluster: ElasticsearchClient, packed: list[Source]
+) -> None:
+    """Documents of 400 sources, of which some grow, get decimals, other lengths, new names and odd values."""
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = judge_pairs(cluster, packed, Path(folder))
+
+    assert [pair for pair in pairs if pair.verdict not in {SAME, TOLD}] == []
+
+
+def test_a_load_has_no_document_that_its_mapping_rejects(
+    cluster: ElasticsearchClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the first three documents, the second is left out."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mappings").mkdir()
+    (tmp_path / "mappings/mine.json").write_text('{"mappings": {"properties": {"n": {"type": "byte"}}}}')
+    path = write_ndjson(tmp_path / "a.ndjson", [{"n": 1}, {"n": 299}, {"n": 3}, {"n": 4}])
+
+    left = accepted_documents(cluster, "mine", Documents(str(path), count=3), tmp_path / "runs/left.ndjson")
+
+    assert left == Documents(str(tmp_path / "runs/left.ndjson"), count=2)
+    assert [orjson.loads(line) for line in Path(left.path).read_bytes().splitlines()] == [{"n": 1}, {"n": 3}]
 
 
 def test_a_document_that_is_rejected_is_named_with_the_reason_and_not_quoted(

@@ -1,0 +1,361 @@
+"""Two days of documents: a mapping is proposed from the first, the second is indexed and compared with the truth.
+
+By hand, `python -m tests.mapping_pairs URL 10000` counts rejections and changed aggregations of so many pairs, packed
+as fields of the same documents. It uses nothing of the lab that older versions lack, so it judges those, too.
+"""
+
+import json
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.errors import ProfileError
+from lab.mapping.check import index_for_check, types_of
+from lab.mapping.proposal import Proposal, propose
+from lab.mapping.sample import Sample, read_sample
+from lab.mapping.types import Choice, Wishes
+from tests.mapping_sources import ABSENT, Source, Value, sources
+
+DOCUMENTS = 300
+"""Of a day."""
+PACKED = 200
+"""Pairs whose fields stand in the same documents: an index takes 1,000 fields."""
+AGGREGATED = 40
+"""Fields of one search request, whose buckets are limited."""
+NUMERIC = frozenset({"byte", "short", "integer", "long", "float", "double", "scaled_float"})
+FIELD = re.compile(r"\b(\d+)_[a-z]")
+LONGEST_TERM = 8191
+SAME, TOLD, CHANGED, REJECTED, LOST = "same", "told", "changed", "rejected", "not of its type"
+VERDICTS = {
+    SAME: "aggregations equal the truth",
+    TOLD: "they differ as the field's line says",
+    CHANGED: "they differ, and nothing says so",
+    REJECTED: "documents rejected, and nothing says so",
+    LOST: "numbers, times, addresses, places or objects that are words, or not indexed",
+}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Proposal for a source.
+
+    Attributes:
+        name: Of its field in the documents.
+        why: The field's line.
+    """
+
+    source: Source
+    name: str
+    declaration: Mapping[str, Any]
+    why: str
+
+    @property
+    def type(self) -> str:
+        """Elasticsearch's type; `unindexed` where nothing is indexed."""
+        if self.declaration.get("enabled") is False:
+            return "unindexed"
+        return str(self.declaration.get("type", "object"))
+
+
+@dataclass
+class Pair:
+    """Outcome of a pair of days.
+
+    Attributes:
+        rejected: Documents of the second day that were rejected for its field.
+    """
+
+    declared: Declared
+    rejected: int = 0
+    verdict: str = SAME
+    difference: str = ""
+
+
+@dataclass
+class SecondDay:
+    """Documents of the second day, by field.
+
+    Attributes:
+        values: Field → its values, without those whose documents were rejected for them.
+    """
+
+    values: dict[str, list[Value]] = field(default_factory=dict)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+    def document(self, number: int) -> dict[str, Any]:
+        """A document, without absent fields."""
+        return {name: of[number].json for name, of in self.values.items() if of[number].json is not None}
+
+
+def judge_pairs(
+    cluster: ElasticsearchClient, packed: Sequence[Source], folder: Path, most: int = DOCUMENTS
+) -> list[Pair]:
+    """Propose from the first day or a sample of it, index the second one, and compare.
+
+    Args:
+        most: Documents of the first day that the sample has.
+    """
+    named = {f"{number}_{source.name}": source for number, source in enumerate(packed)}
+    path = folder / "day1.ndjson"
+    first = SecondDay({name: source.values(1, DOCUMENTS) for name, source in named.items()})
+    path.write_text("".join(json.dumps(first.document(n), ensure_ascii=False) + "\n" for n in range(DOCUMENTS)))
+    proposal = proposed(read_sample(str(path), most), types_of(cluster))
+    lines = {of.name: of.choice for of in proposal.fields}
+    absent = Choice({"enabled": False}, "")
+    declared = [
+        Declared(source, name, lines.get(name, absent).declaration, lines.get(name, absent).why)
+        for name, source in named.items()
+    ]
+    day = SecondDay({name: source.values(2, DOCUMENTS) for name, source in named.items()})
+    pairs = []
+    with index_for_check(cluster, proposal.content) as index:
+        index_day(cluster, index, day)
+        for start in range(0, len(declared), AGGREGATED):
+            some = declared[start : start + AGGREGATED]
+            answers = aggregated(cluster, index, some)
+            pairs += [judged(each, day, answers.get(each.name, {})) for each in some]
+    return pairs
+
+
+def proposed(sample: Sample, has_type: Callable[[str], bool]) -> Proposal:
+    """Proposal as a user gets it who tolerates more where more is asked for."""
+    try:
+        return propose(sample, has_type=has_type)
+    except ProfileError:
+        return propose(sample, Wishes(tolerated=0.03), has_type)
+
+
+def index_day(cluster: ElasticsearchClient, index: str, day: SecondDay) -> None:
+    """Index all documents; of one that is rejected, take away the value that was, and index it again."""
+    waiting = list(range(DOCUMENTS))
+    while waiting:
+        body = b"".join(
+            b'{"index":{"_id":"%d"}}\n%s\n' % (number, json.dumps(day.document(number), ensure_ascii=False).encode())
+            for number in waiting
+        )
+        _, answer = cluster.request("POST", f"/{index}/_bulk?filter_path=errors,items.*.error", body)
+        again = []
+        for number, item in zip(waiting, answer.get("items", []), strict=False):
+            if error := item.get("index", {}).get("error"):
+                name = culprit(json.dumps(error), day, number)
+                day.values[name][number] = ABSENT
+                day.rejected[name] += 1
+                again.append(number)
+        waiting = again
+    cluster.refresh(index)
+
+
+def culprit(error: str, day: SecondDay, number: int) -> str:
+    """Field of a document for which it was rejected."""
+    for match in FIELD.finditer(error):
+        for name, values in day.values.items():
+            if name.startswith(f"{match[1]}_") and values[number].json is not None:
+                return name
+    raise AssertionError(error)
+
+
+def aggregated(cluster: ElasticsearchClient, index: str, some: Iterable[Declared]) -> dict[str, Any]:
+    """Answer of the aggregations that suit each field's type."""
+    aggregations: dict[str, Any] = {}
+    for each in some:
+        name, kind = each.name, each.type
+        if kind in NUMERIC or kind == "date":
+            aggregations[name] = {"stats": {"field": name}}
+        elif kind in ("keyword", "ip", "boolean"):
+            aggregations[name] = {"terms": {"field": name, "size": 2 * DOCUMENTS}}
+        elif kind == "nested":
+            aggregations[name] = {"nested": {"path": name}, "aggs": {"n": {"stats": {"field": f"{name}.n"}}}}
+        elif kind == "geo_point":
+            aggregations[name] = {"value_count": {"field": name}}
+        elif kind == "object":
+            inner = "lat" if each.source.sort == "place" else "n"
+            aggregations[name] = {"stats": {"field": f"{name}.{inner}"}}
+        elif kind == "text":
+            aggregations[name] = {"filter": {"exists": {"field": name}}}
+    _, answer = cluster.request("POST", f"/{index}/_search", {"size": 0, "aggs": aggregations})
+    return dict(answer["aggregations"])
+
+
+# --- truth ----------------------------------------------------------------------------------------------------------
+
+
+def judged(declared: Declared, day: SecondDay, answer: Mapping[str, Any]) -> Pair:
+    """Outcome of a field."""
+    values = [value for value in day.values[declared.name] if value.json is not None]
+    rejected = day.rejected[declared.name]
+    verdict, difference = compared(declared, values, answer)
+    if rejected and verdict in (SAME, TOLD):
+        verdict = TOLD if "reject" in declared.why else REJECTED
+    return Pair(declared, rejected, verdict, difference)
+
+
+def compared(declared: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on the aggregations of a field, and the difference."""
+    sort, kind = declared.source.sort, declared.type
+    for kinds, sorts, compare in COMPARISONS:
+        if kind in kinds and sort in sorts:
+            return compare(declared, values, answer)
+    if kind == "keyword" and "identifier" in declared.why:
+        return TOLD, "identifiers by the field's line"
+    return LOST, f"{sort} as {kind}"
+
+
+def verdict_of(is_equal: bool, verdict: str, difference: str) -> tuple[str, str]:  # noqa: FBT001 - a comparison
+    """Verdict on aggregations that are as they must be, or not."""
+    return (verdict, "") if is_equal else (CHANGED, difference)
+
+
+def compared_words(declared: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on words; longer ones than a term may be stored only, which the proposal says of all keywords."""
+    texts = [str(value.json).lower() if isinstance(value.json, bool) else str(value.json) for value in values]
+    if declared.type == "text":
+        # Whether a text without a word is there differs between versions.
+        least = sum(any(map(str.isalnum, text)) for text in texts)
+        return verdict_of(least <= answer["doc_count"] <= len(texts), SAME, f"{answer['doc_count']} texts")
+    indexed = Counter(text for text in texts if len(text) <= LONGEST_TERM)
+    return verdict_of(terms(answer) == indexed, SAME if indexed.total() == len(texts) else TOLD, "other terms")
+
+
+def compared_numbers(declared: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on values that are numbers in JSON."""
+    return verdict_on_numbers(declared, [float(value.json) for value in values if value.means is not None], answer)
+
+
+def compared_objects(declared: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on a number of each object: the latitude of a place."""
+    meant = [value.means for value in values if value.means is not None]
+    numbers = [float(each) for of in meant for each in (of[:1] if declared.source.sort == "place" else of)]
+    return verdict_on_numbers(declared, numbers, answer.get("n", answer))
+
+
+def verdict_on_numbers(declared: Declared, numbers: Sequence[float], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on numbers; the line may say that only whole ones are indexed."""
+    if is_stats_of(answer, numbers):
+        return SAME, ""
+    whole = [number for number in numbers if number == int(number)]
+    if "whole number" in declared.why and is_stats_of(answer, whole):
+        return TOLD, "decimals are not indexed"
+    truth = f"sum {sum(numbers):.12g} of {len(numbers)}"
+    return CHANGED, f"sum {answer['sum']:.12g} of {answer['count']}, not {truth}"
+
+
+def compared_times(declared: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on milliseconds since 1970; what is finer may be cut off where the line says so."""
+    instants = [value.means for value in values if value.means is not None]
+    cut = [float(instant // 1) for instant in instants]
+    if not is_stats_of(answer, cut):
+        return CHANGED, f"{answer['count']} dates from {answer['min']}, not {len(cut)} from {min(cut, default=0)}"
+    finer = any(instant % 1 for instant in instants)
+    return (SAME, "") if not finer else (TOLD if "millisecond" in declared.why else CHANGED, "finer than milliseconds")
+
+
+def compared_addresses(declared: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on addresses; the line may say that others, such as longer versions, are not indexed."""
+    meant = [value.json for value in values if value.means is not None]
+    wanted = Counter(address for text in meant if (address := normal(text)))
+    told = TOLD if "no address" in declared.why else CHANGED
+    return verdict_of(terms(answer) == wanted, SAME if wanted.total() == len(meant) else told, "other addresses")
+
+
+def compared_flags(_: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on booleans."""
+    wanted = Counter(str(value.means).lower() for value in values if value.means is not None)
+    return verdict_of(terms(answer) == wanted, SAME, f"{terms(answer)}, not {wanted}")
+
+
+def compared_places(_: Declared, values: Sequence[Value], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict on the number of places."""
+    count = sum(value.means is not None for value in values)
+    return verdict_of(answer["value"] == count, SAME, f"{answer['value']} places, not {count}")
+
+
+COMPARISONS = (
+    ({"keyword", "text"}, {"word", "text", "flag"}, compared_words),
+    (NUMERIC, {"number", "time", "word"}, compared_numbers),
+    ({"date"}, {"time"}, compared_times),
+    ({"ip"}, {"address", "word"}, compared_addresses),
+    ({"boolean"}, {"flag"}, compared_flags),
+    ({"geo_point"}, {"place"}, compared_places),
+    ({"nested", "object"}, {"objects", "place"}, compared_objects),
+)
+"""Types, and what the values of a source are, whatever their notation → the comparison."""
+
+
+def is_stats_of(answer: Mapping[str, Any], numbers: Sequence[float]) -> bool:
+    """Check that count, sum, least and most are those of the numbers."""
+    if answer["count"] != len(numbers):
+        return False
+    if not numbers:
+        return True
+    wanted = {"sum": sum(numbers), "min": min(numbers), "max": max(numbers)}
+    return all(isclose(answer[name], of, rel_tol=1e-12) for name, of in wanted.items())
+
+
+def terms(answer: Mapping[str, Any]) -> Counter[str]:
+    """Term → documents."""
+    return Counter({str(each.get("key_as_string", each["key"])): each["doc_count"] for each in answer["buckets"]})
+
+
+def normal(text: object) -> str:
+    """An address as Elasticsearch writes it; empty for other texts."""
+    try:
+        return str(ip_address(str(text)))
+    except ValueError:
+        return ""
+
+
+# --- by hand --------------------------------------------------------------------------------------------------------
+
+
+def table(pairs: Sequence[Pair]) -> str:
+    """Verdicts by kind of source, and their sums."""
+    lines = [" | ".join(("source", "pairs", *VERDICTS, "documents rejected"))]
+    for kind in [*sorted({pair.declared.source.kind for pair in pairs}), "all"]:
+        mine = [pair for pair in pairs if kind in ("all", pair.declared.source.kind)]
+        counts = [sum(pair.verdict == verdict for pair in mine) for verdict in VERDICTS]
+        lines.append(" | ".join(map(str, (kind, len(mine), *counts, sum(pair.rejected for pair in mine)))))
+    return "\n".join(lines)
+
+
+def main(url: str, wanted: int) -> None:
+    """Judge so many pairs, and print the table and some differences of each kind."""
+    pairs: list[Pair] = []
+
+    @settings(
+        max_examples=-(-wanted // PACKED),
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(sources(), min_size=PACKED, max_size=PACKED), st.sampled_from((DOCUMENTS, DOCUMENTS // 2)))
+    def judge(packed: list[Source], most: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            pairs.extend(judge_pairs(cluster, packed, Path(folder), most))
+
+    with closing(ElasticsearchClient([url])) as cluster:
+        judge()
+    shown: Counter[tuple[str, str]] = Counter()
+    for pair in pairs:
+        key = (pair.declared.source.kind, pair.verdict)
+        shown[key] += 1
+        if pair.verdict not in (SAME, TOLD) and shown[key] <= 3:
+            sys.stdout.write(f"{pair.verdict}: {pair.declared}: {pair.difference}\n")
+    sys.stdout.write(f"{table(pairs)}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
