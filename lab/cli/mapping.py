@@ -266,13 +266,13 @@ def explain(
         seed=seed,
         plan=plan,
     )
-    most, begun = most_units(minutes), without_each(name, [], documents).name
-    accepted = runs / f"{begun}.ndjson"
+    most, suite_name = most_units(minutes), without_each(name, [], documents).name
+    accepted = runs / f"{suite_name}.ndjson"
     if plan:
         console.print("which fields are left out one by one is decided by their sizes, once servers run; for example:")
         return perform(without_each(name, grouped(units, most), documents), options)
     if resume:
-        chosen = begun_units(find_suite(runs, begun).plan(), units)
+        chosen = begun_units(find_suite(runs, suite_name).plan(), units)
         if accepted.is_file():
             documents = replace(documents, path=str(accepted), count=load_count(str(accepted)))
     else:

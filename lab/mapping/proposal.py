@@ -26,7 +26,6 @@ from lab.profiles.problems import suggestion
 WIDEST = 118
 """Columns of a declaration that still stands on one line."""
 NAMED_TWICE = "--{option}: {name}: got the field in --{other}, too, expected it in one of them"
-
 MOST_TOLERATED = 0.5
 WHY_NOT_DYNAMIC = (
     "dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection"
@@ -180,12 +179,18 @@ def check_wishes(root: Field, wishes: Wishes) -> None:
             raise ProfileError(NAMED_TWICE.format(option=option, other=other, name=name))
     for of in root.all_below():
         for option in ("object", "nested"):
-            if of.name not in of_options[option]:
-                continue
-            if "object" not in of.majority() or "object" not in of.kinds:
-                raise ProfileError(f"--{option} {of.name}: it holds no objects; --{option} is for arrays of them")
-            if of.unfit:
-                raise ProfileError(f"--{option} {of.name}: its names are values, or too deep; --no-search stores it")
+            if of.name in of_options[option]:
+                check_objects(of, option, wishes.unsearched)
+
+
+def check_objects(of: Field, option: str, unsearched: frozenset[str]) -> None:
+    """Raise ProfileError if the objects of a field cannot be mapped in the way that an option states."""
+    if "object" not in of.majority() & of.kinds:
+        raise ProfileError(f"--{option} {of.name}: it holds no objects; --{option} is for arrays of them")
+    if of.unfit:
+        raise ProfileError(f"--{option} {of.name}: its names are values, or too deep; --no-search stores it")
+    if above := next(filter(unsearched.__contains__, parents_of(of.name)), None):
+        raise ProfileError(f"--{option} {of.name}: nothing below {above} is indexed; leave out --no-search {above}")
 
 
 def json_text(value: object, indent: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -213,13 +214,13 @@ class Rules:
         least, most = FLOAT_RANGE
         vector = len(of.array_lengths) == 1 and max(of.array_lengths) >= LEAST_DIMENSIONS
         if vector and "double" in of.kinds and least <= (numbers.smallest or 1.0) and numbers.largest <= most:
-            return lenient({"type": "float"}, VECTOR, "number", odd, NUMBER)
+            return lenient({"type": "float"}, VECTOR, "number", odd, also=NUMBER)
         seen = f"{numbers.least:,} to {numbers.most:,}"
         if "double" in of.kinds or (names_measure(of.name) and numbers.largest <= EXACT):
             beyond = f"; beyond {EXACT:,} rounded" if "double" not in of.kinds or numbers.largest > EXACT else ""
-            return lenient({"type": "double"}, f"{seen}{beyond}", "number", odd, NUMBER)
+            return lenient({"type": "double"}, f"{seen}{beyond}", "number", odd, also=NUMBER)
         since = f", {unit} since 1970, for which there is no format" if unit in UNITS_WITHOUT_FORMAT else ""
-        return lenient({"type": "long"}, f"{seen}{since}", "whole number", odd, NUMBER)
+        return lenient({"type": "long"}, f"{seen}{since}", "whole number", odd, also=NUMBER)
 
     def unit_since_1970(self, of: Field) -> str:
         """Unit of numbers of which all but a few are instants of this century; empty where they are none."""
@@ -255,7 +256,12 @@ NAMES = {
 
 
 def lenient(
-    declaration: Mapping[str, Any], why: str, noun: str, odd: tuple[Tally, int], also: Mapping[str, Any] | None = None
+    declaration: Mapping[str, Any],
+    why: str,
+    noun: str,
+    odd: tuple[Tally, int],
+    *,
+    also: Mapping[str, Any] | None = None,
 ) -> Choice:
     """Type whose field stores a value of another type without indexing it, and says so.
 
@@ -279,7 +285,13 @@ def counted(others: Tally, count: int, forms: tuple[str, str]) -> str:
     """
     one, several = forms
     are = f"is {one}" if others.count == 1 else f"are {several}"
-    return f"{others.count:,} of {count:,} {are} ({others.first[:LONGEST_SHOWN]!r}, {others.origin.where})"
+    return f"{others.count:,} of {count:,} {are} ({others.first[:LONGEST_SHOWN]!r}, {place_text(others.origin.where)})"
+
+
+@cache
+def place_text(where: object) -> str:
+    """Text on a place in a file, which may be read up to there."""
+    return str(where)
 
 
 AN_OBJECT, NO_OBJECT = ("an object", "objects"), ("no object", "no objects")

@@ -484,6 +484,7 @@ def test_more_fields_than_an_index_takes_are_refused(
         (Wishes(nested=frozenset({"wide"})), ("--nested wide", "--no-search")),
         (Wishes(nested=frozenset({"a"}), objects=frozenset({"a"})), ("--object: a", "--nested")),
         (Wishes(searched=frozenset({"wide"})), ("--search wide",)),
+        (Wishes(nested=frozenset({"a.own"}), unsearched=frozenset({"a"})), ("--nested a.own", "--no-search a")),
         (
             Wishes(searched=frozenset({"a.b"}), unsearched=frozenset({"a"})),
             ("--search a.b", "--no-search"),
@@ -495,7 +496,7 @@ def test_a_wish_concerns_a_field_of_the_file(
 ) -> None:
     """Names are dotted."""
     with pytest.raises(ProfileError) as refused:
-        propose(sampled({"link": "x", "a": {"b": 1}, "wide": {str(n): n for n in range(201)}}), wishes)
+        propose(sampled({"link": "x", "a": {"b": 1, "own": {"d": 1}}, "wide": {str(n): n for n in range(201)}}), wishes)
 
     assert str(refused.value) == message(*facts)
 
