@@ -269,7 +269,8 @@ def explain(
     most, suite_name = most_units(minutes), without_each(name, [], documents).name
     accepted = runs / f"{suite_name}.ndjson"
     if plan:
-        console.print("which fields are left out one by one is decided by their sizes, once servers run; for example:")
+        if len(units) > most:
+            console.print("the largest fields are left out one by one, which servers tell; here, the first ones:")
         return perform(without_each(name, grouped(units, most), documents), options)
     if resume:
         chosen = begun_units(find_suite(runs, suite_name).plan(), units)
