@@ -1,54 +1,54 @@
-"""A user's own documents: a file of one JSON object per line, checked from first to last before anything is sent."""
+"""A user's own documents: files in any form, checked from first to last before anything is sent."""
 
-import contextlib
-import gzip
 import hashlib
-import io
 import os
-import shutil
-import tempfile
-import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final
 
 import numpy as np
-import orjson
-import zstandard
 from numpy.typing import NDArray
 
 from producers.dataset import Dataset, DatasetError, Record
+from producers.datasets.source.copy import copy_of, document_in, text_in
+from producers.datasets.source.document import Document, loaded, parsed_document
+from producers.datasets.source.read import documents_of, is_plain, needs_rewriting
+from producers.datasets.source.unpack import CHUNK_BYTES
+
+__all__ = ["FileDocuments", "is_plain", "key_of", "make_file", "numbered_documents", "parsed_document"]
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 1 << 20
 RECORD_OVERHEAD_BYTES: Final = 150
 """What Kafka adds to key and value: the head of a batch (61), of a record (up to 21), and the send-time header (41)."""
+LONGEST_KEY_BYTES: Final = 512
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-COPY_CHUNK_BYTES: Final = 1 << 20
-COMPRESSED: Final = (".gz", ".zst")
-_COPIES: Final[dict[tuple[Path, int, int], Path]] = {}
-"""Decompressed copies of this process, by file, size and time of change: a suite's variants share one."""
-
-JSON_KINDS: Final = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
+ID: Final = "_id"
+"""As the name of the key field: the id that the file gives a document beside its fields."""
 
 
 @dataclass(frozen=True)
 class FileDocuments(Dataset):
-    """The lines of a file, in order; a later line replaces an earlier one of the same key.
+    """The documents of a file, in order; a later one replaces an earlier one of the same key.
 
-    Without a key field, a document's key is its number in the file, from 1, so that equal lines stay two documents.
+    Without a key field, a document's key is the id that the file gives it beside its fields, else its number in the
+    file, from 1, so that equal documents stay two.
 
-    Blank lines, CRLF and a byte order mark are no part of a document. A document goes out as the bytes that stand in
-    the file.
+    Blank lines, CRLF and a byte order mark are no part of a document. A document of a plain file goes out as the bytes
+    that stand there.
 
     Attributes:
         path: The file as the user named it.
-        plain: Where its lines are read from: the file itself, or its decompressed copy.
+        plain: Where documents are read from, one per line: the file itself, or a copy.
         stamp: Size and time of change of `plain` when it was checked.
         offsets: Where each document's line begins.
         key_hashes: 64 bits of each key's BLAKE2b; two keys of ten million collide with a chance of 3 in a million.
         content_hash: BLAKE2b (128 bits) of the documents, a line feed after each: the same however they are compressed.
+        is_copied: True for a copy, on whose lines something stands before the document.
+        has_ids: True where keys are ids that the file gives.
+        is_routed: True where a document has a routing.
     """
 
     path: str
@@ -60,16 +60,19 @@ class FileDocuments(Dataset):
     seed: int
     keys_repeat: bool
     content_hash: str | None
+    is_copied: bool = False
+    has_ids: bool = False
+    is_routed: bool = False
 
     name: ClassVar[str] = "file"
 
     @property
     def documents(self) -> int:  # type: ignore[override]
-        """Number of lines that hold a document."""
+        """Number of documents."""
         return len(self.key_hashes)
 
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
-        """Key and line of each document."""
+        """Key and text of each document."""
         with self._opened() as lines:
             return [self._record_at(lines, int(number)) for number in numbers]
 
@@ -84,18 +87,25 @@ class FileDocuments(Dataset):
         return self.key_hashes[numbers] if self.keys_repeat else None
 
     def _opened(self) -> BinaryIO:
-        lines = Path(self.plain).open("rb", buffering=COPY_CHUNK_BYTES)  # noqa: SIM115 - closed by the caller
+        lines = Path(self.plain).open("rb", buffering=CHUNK_BYTES)  # noqa: SIM115 - closed by the caller
         if _stamp(lines) != self.stamp:
             lines.close()
             raise DatasetError(f"{self.path}: has changed since it was checked; start again")
         return lines
 
-    def _record_at(self, lines: BinaryIO, number: int) -> Record:
+    def _line_at(self, lines: BinaryIO, number: int) -> bytes:
         lines.seek(int(self.offsets[number]))
-        document = lines.readline().strip()
+        return lines.readline()
+
+    def _record_at(self, lines: BinaryIO, number: int) -> Record:
+        line = self._line_at(lines, number)
+        if self.has_ids:
+            document = document_in(line)
+            return _key_bytes(document.id), document.text
+        text = text_in(line) if self.is_copied else line.strip()
         if self.key_field is None:
-            return _key_bytes(number + 1), document
-        return _key_bytes(field_at(orjson.loads(document), self.key_field)), document
+            return _key_bytes(number + 1), text
+        return _key_bytes(field_at(loaded(text), self.key_field)), text
 
 
 def make_file(
@@ -109,37 +119,105 @@ def make_file(
 ) -> FileDocuments:
     """The documents of a file; all of them, or the first so many.
 
-    Reads the whole file once. Memory: 16 bytes per document. A compressed file is decompressed into a temporary file
-    without a name, which goes when this process ends.
+    Reads the whole file once. Memory: 16 bytes per document. Unless it is plain, with a document on each line, the
+    documents are copied to a temporary file without a name, which goes when this process ends.
 
     Raises:
-        DatasetError: The file cannot be read, or a line does not serve: it is named as `file:line`.
+        DatasetError: The file cannot be read, or a document does not serve: it is named as `file:line`.
     """
-    plain = _plain(path)
-    offsets, key_hashes = array("q"), array("q")
-    content = hashlib.blake2b(digest_size=16)
-    with plain.open("rb", buffering=COPY_CHUNK_BYTES) as lines:
-        stamp = _stamp(lines)
-        for line_number, offset, document in _lines(lines):
-            if documents is not None and len(key_hashes) == documents:
-                break
-            where = f"{path}:{line_number}"
-            parsed = parsed_document(where, document)
-            if timestamp is not None and field_at(parsed, timestamp) is None:
-                raise DatasetError(f"{where}: {timestamp}: the timestamp field is missing")
-            found = _key_bytes(len(key_hashes) + 1) if key is None else key_of(where, parsed, key)
-            _check_size(where, found, document, max_message_bytes)
-            offsets.append(offset)
-            content.update(document + b"\n")
-            key_hashes.append(int.from_bytes(hashlib.blake2b(found, digest_size=8).digest(), "big", signed=True))
-    if not key_hashes:
-        raise DatasetError(f"{path}: is empty; expected one JSON object per line")
-    if documents is not None and len(key_hashes) < documents:
-        raise DatasetError(f"{path}: got {len(key_hashes):,} documents, expected {documents:,}; request fewer, or all")
-    hashes = np.array(key_hashes, np.int64)
-    keys_repeat = len(np.unique(hashes)) < len(hashes)
-    at = np.array(offsets, np.int64)
-    return FileDocuments(path, key, str(plain), stamp, at, hashes, seed, keys_repeat, content.hexdigest())
+    reading = _Reading(path, key, timestamp, max_message_bytes)
+    own = Path(path).resolve()
+    is_own = is_plain(path) and reading.take_all(own, documents)
+    plain = own if is_own else copy_of(path, documents)
+    if not is_own:
+        reading = _Reading(path, key, timestamp, max_message_bytes)
+        reading.take_all(plain, documents, is_copied=True)
+    found = len(reading.key_hashes)
+    if not found:
+        raise DatasetError(f"{path}: is empty; expected JSON objects")
+    if documents is not None and found < documents:
+        raise DatasetError(f"{path}: got {found:,} documents, expected {documents:,}; request fewer, or all")
+    hashes = np.array(reading.key_hashes, np.int64)
+    return FileDocuments(
+        path,
+        key,
+        str(plain),
+        reading.stamp,
+        np.array(reading.offsets, np.int64),
+        hashes,
+        seed,
+        keys_repeat=len(np.unique(hashes)) < len(hashes),
+        content_hash=reading.content.hexdigest(),
+        is_copied=not is_own,
+        has_ids=reading.has_ids,
+        is_routed=reading.is_routed,
+    )
+
+
+class _Reading:
+    """Documents checked so far: where each begins, a hash of each key, a hash of all contents."""
+
+    def __init__(self, path: str, key: str | None, timestamp: str | None, max_message_bytes: int) -> None:
+        self.path = path
+        self.key = key
+        self.timestamp = timestamp
+        self.max_message_bytes = max_message_bytes
+        self.stamp = 0, 0
+        self.offsets, self.key_hashes = array("q"), array("q")
+        self.content = hashlib.blake2b(digest_size=16)
+        self.first: Document | None = None
+        self.is_routed = False
+
+    @property
+    def has_ids(self) -> bool:
+        """True where the file gives ids, and no other key is named."""
+        return self.key in {None, ID} and self.first is not None and self.first.id is not None
+
+    def take_all(self, plain: Path, most: int | None, *, is_copied: bool = False) -> bool:
+        """Check the documents of a file, one per line; false if one of the user's own file is not sent as it stands."""
+        with plain.open("rb", buffering=CHUNK_BYTES) as lines:
+            self.stamp = _stamp(lines)
+            for line_number, offset, line in islice(_lines(lines), most):
+                if not is_copied and needs_rewriting(line):
+                    return False
+                self._take(offset, document_in(line) if is_copied else Document(f"{self.path}:{line_number}", line))
+        return True
+
+    def _take(self, offset: int, document: Document) -> None:
+        parsed = parsed_document(document.place, document.text)
+        if self.timestamp is not None and field_at(parsed, self.timestamp) is None:
+            raise DatasetError(f"{document.place}: {self.timestamp}: the timestamp field is missing")
+        if self.first is None:
+            self.first = document
+        if document.routing is not None:
+            raise DatasetError(f"{document.place}: has a routing, which is not read yet")
+        found = self._key(document, parsed)
+        _check_size(document.place, found, document.text, self.max_message_bytes)
+        self.offsets.append(offset)
+        self.content.update(document.text + b"\n")
+        self.key_hashes.append(int.from_bytes(hashlib.blake2b(found, digest_size=8).digest(), "big", signed=True))
+
+    def _key(self, document: Document, parsed: dict[str, Any]) -> bytes:
+        if self.has_ids or (self.key is None and document.id is not None):
+            return self._id(document)
+        return _key_bytes(len(self.key_hashes) + 1) if self.key is None else key_of(document.place, parsed, self.key)
+
+    def _id(self, document: Document) -> bytes:
+        assert self.first is not None  # noqa: S101 - for mypy: the document is the first one, or comes later
+        if (document.id is None) != (self.first.id is None):
+            has, had = ("an", "none") if document.id else ("no", "one")
+            raise DatasetError(
+                f"{document.place}: has {has} _id, {self.first.place} has {had}; give all documents one, or name a key"
+            )
+        if document.index != self.first.index:
+            raise DatasetError(
+                f"{document.place}: got index {document.index}, expected {self.first.index} as at {self.first.place}: "
+                "ids are unique in one index; split the file, or name a key"
+            )
+        if not document.id:
+            raise DatasetError(f"{document.place}: {ID}: is empty; every document needs one")
+        self.content.update(document.id.encode() + b"\n")
+        return _key_bytes(document.id)
 
 
 def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
@@ -157,37 +235,13 @@ def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
 
 
 def numbered_documents(path: str) -> Iterator[tuple[int, bytes]]:
-    """Line number and bytes of each document of a file, plain or compressed, read no further than asked for.
+    """Line number and text of each document of a file, read no further than asked for.
 
     Raises:
         DatasetError: The file cannot be read.
     """
-    with _readable(path) as content:
-        for line_number, _, document in _lines(io.BufferedReader(_uncompressed(content, path), COPY_CHUNK_BYTES)):
-            yield line_number, document
-
-
-def is_plain(path: str) -> bool:
-    """Check that a document begins behind each line feed of the file itself."""
-    return Path(path).suffix not in COMPRESSED
-
-
-def parsed_document(where: object, document: bytes) -> dict[str, Any]:
-    """The JSON object of a line.
-
-    Raises:
-        DatasetError: It is none; the message begins with `where`.
-    """
-    try:
-        parsed = orjson.loads(document)
-    except orjson.JSONDecodeError as error:
-        if "UTF-8" in error.msg:
-            raise DatasetError(f"{where}: is not UTF-8 text, expected a JSON object") from error
-        raise DatasetError(f"{where}: is not JSON at column {error.pos + 1}: {error.msg}") from error
-    if not isinstance(parsed, dict):
-        kind = JSON_KINDS.get(type(parsed), "null")
-        raise DatasetError(f"{where}: got {kind}, expected a JSON object")
-    return parsed
+    for document in documents_of(path):
+        yield int(document.place.rpartition(":")[2]), document.text
 
 
 def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
@@ -201,7 +255,10 @@ def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
         raise DatasetError(f"{where}: {key_field}: the key field is missing or empty; every document needs one")
     if not isinstance(key, str | int) or isinstance(key, bool):
         raise DatasetError(f"{where}: {key_field}: the key is neither a string nor a whole number")
-    return _key_bytes(key)
+    try:
+        return _key_bytes(key)
+    except UnicodeEncodeError as error:
+        raise DatasetError(f"{where}: {key_field}: the key holds half a surrogate pair") from error
 
 
 def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int) -> None:
@@ -213,9 +270,6 @@ def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int)
             f"{where}: the record has {size:,} bytes, the broker accepts {max_message_bytes:,}; "
             "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
         )
-
-
-LONGEST_KEY_BYTES: Final = 512
 
 
 def field_at(document: object, path: str) -> object:
@@ -237,47 +291,3 @@ def _key_bytes(key: object) -> bytes:
 def _stamp(lines: BinaryIO) -> tuple[int, int]:
     status = os.fstat(lines.fileno())
     return status.st_size, status.st_mtime_ns
-
-
-def _plain(path: str) -> Path:
-    """The file, or a decompressed copy of it."""
-    source = Path(path)
-    with _readable(path) as content:
-        return _decompressed(content, source) if source.suffix in COMPRESSED else source.resolve()
-
-
-@contextlib.contextmanager
-def _readable(path: str) -> Iterator[BinaryIO]:
-    """The file while it is open; that it cannot be read, or be decompressed, is one sentence."""
-    source = Path(path)
-    try:
-        if source.is_dir():
-            raise DatasetError(f"{path}: is a directory, expected a file of one JSON object per line")
-        with source.open("rb") as content:
-            yield content
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path}: no such file") from error
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
-        raise DatasetError(f"{path}: cannot be read: {error}") from error
-
-
-def _decompressed(content: BinaryIO, source: Path) -> Path:
-    known = source.resolve(), source.stat().st_size, source.stat().st_mtime_ns
-    if known in _COPIES:
-        return _COPIES[known]
-    stream = _uncompressed(content, source.name)
-    with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(stream, copy, COPY_CHUNK_BYTES)
-        copy.flush()
-        # Without a name it goes with this process, however that ends; the producers open it by way of this process.
-        _COPIES[known] = Path(f"/proc/{os.getpid()}/fd/{os.dup(copy.fileno())}")
-        return _COPIES[known]
-
-
-def _uncompressed(content: BinaryIO, name: str) -> Any:
-    """Content of the file of that name, as a stream of bytes."""
-    if name.endswith(".gz"):
-        return gzip.GzipFile(fileobj=content)
-    if name.endswith(".zst"):
-        return zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
-    return content

@@ -139,9 +139,9 @@ def test_what_may_surprise_is_said(  # noqa: PLR0917 - fixtures and cases
     [
         (b"", (), ("books.ndjson",)),
         (
-            b'{"id":1}\n[2]\n{"id":\n{"_id":4}\n',
+            b'{"id":1}\n[2]\n{"id":\n{"_routing":4}\n',
             (),
-            ("books.ndjson:2", "books.ndjson:3", 7, "books.ndjson:4", "_id"),
+            ("books.ndjson:2", "books.ndjson:3", 7, "books.ndjson:4", "_routing"),
         ),
         (
             b"1\n" * 7,

@@ -128,19 +128,15 @@ def test_a_compressed_file_is_sampled_all_over(tmp_path: Path, suffix: str) -> N
     assert sample.root.children.keys() == {"low", "high"}
 
 
-@pytest.mark.parametrize(
-    ("suffix", "why"),
-    [("gz", "cannot be read: "), ("zst", r"is not JSON at column \d+: ")],
-    ids=["gz", "zst"],
-)
-def test_a_compressed_file_that_breaks_off_is_refused(tmp_path: Path, suffix: str, why: str) -> None:
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_a_compressed_file_that_breaks_off_is_refused(tmp_path: Path, suffix: str) -> None:
     """Wherever it breaks off, for a run would refuse it."""
     lines = b"".join(b'{"id":"%s"}\n' % os.urandom(16).hex().encode() for _ in range(5000))
     packed = gzip.compress(lines) if suffix == "gz" else zstandard.compress(lines)
     path = tmp_path / f"books.ndjson.{suffix}"
     path.write_bytes(packed[: len(packed) * 3 // 4])
 
-    with pytest.raises(ProfileError, match=why):
+    with pytest.raises(ProfileError, match="cannot be read: "):
         read_sample(str(path), 7)
 
 

@@ -1,0 +1,148 @@
+"""What a document holds beside its fields: its `_id`, a search hit around it, MongoDB's extended JSON.
+
+Elasticsearch rejects a document with a field `_id` or `_source`, and reads MongoDB's values as objects.
+Source: MongoDB Extended JSON (v2), and the strict mode of v1, which mongoexport wrote up to 4.0.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from producers.dataset import DatasetError
+from producers.datasets.source.document import Document
+
+HIT: Final = frozenset({"_id", "_source"})
+"""Keys of a search hit, as elasticdump writes one per line; the others describe it, too."""
+JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+NO_WRAPPER: Final = object()
+
+
+class Number(str):
+    """A number in the digits of its text."""
+
+    __slots__ = ()
+
+
+def rewritten(document: Document) -> Document:
+    """The document without `_id`, which becomes its id, and with plain values; itself where it has none of these.
+
+    Raises:
+        DatasetError: It holds half a surrogate pair, and must be written anew.
+    """
+    text = document.text
+    if b'"_id"' not in text and b'"$' not in text:
+        return document
+    wrappers = 0
+
+    def plain(value: dict[str, Any]) -> Any:
+        nonlocal wrappers
+        found = plain_value(value)
+        if found is NO_WRAPPER:
+            return value
+        wrappers += 1
+        return found
+
+    try:
+        parsed = json.loads(text.decode(), parse_int=Number, parse_float=Number, object_hook=plain)
+    except (ValueError, RecursionError):
+        return document
+    if not isinstance(parsed, dict) or not (wrappers or "_id" in parsed):
+        return document
+    if parsed.keys() >= HIT and isinstance(parsed["_source"], dict):
+        source, routing, index = parsed["_source"], parsed.get("_routing"), parsed.get("_index")
+    else:
+        source, routing, index = {name: value for name, value in parsed.items() if name != "_id"}, None, None
+    try:
+        identity = parsed.get("_id")
+        if not isinstance(identity, str | None):
+            identity = json_of(identity).decode()
+        beside = {"routing": document.routing or routing, "index": document.index or index}
+        return document._replace(text=json_of(source), id=document.id or (identity and str(identity)), **beside)
+    except TypeError as error:
+        raise DatasetError(f"{document.place}: cannot be written without its _id: {error}") from error
+
+
+def json_of(value: object) -> bytes:
+    """A value as JSON, numbers in their own digits."""
+    return orjson.dumps(value, default=_fragment, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+
+
+def _fragment(value: object) -> orjson.Fragment:
+    if isinstance(value, Number):
+        return orjson.Fragment(value.encode())
+    raise TypeError(type(value).__name__)
+
+
+def plain_value(value: dict[str, Any]) -> object:
+    """The value that an object of MongoDB's extended JSON stands for; `NO_WRAPPER` for any other object."""
+    match value:
+        case {"$binary": str(encoded), "$type": str()}:
+            return encoded
+        case {"$regex": str(pattern), "$options": str(options)}:
+            return f"/{pattern}/{options}"
+    if len(value) != 1:
+        return NO_WRAPPER
+    [(name, inner)] = value.items()
+    return PLAIN[name](inner) if name in PLAIN else NO_WRAPPER
+
+
+def _text(inner: object) -> object:
+    return inner if isinstance(inner, str) else NO_WRAPPER
+
+
+def _number(inner: object) -> object:
+    """A number; `None` for NaN and the infinities, which JSON does not have."""
+    if not isinstance(inner, str):
+        return NO_WRAPPER
+    return Number(inner) if JSON_NUMBER.fullmatch(inner) else None
+
+
+def _date(inner: object) -> object:
+    return instant(int(inner)) if isinstance(inner, Number) else _text(inner)
+
+
+def _timestamp(inner: object) -> object:
+    match inner:
+        case {"t": Number(seconds), "i": _}:
+            return instant(1000 * int(seconds))
+    return NO_WRAPPER
+
+
+def _binary(inner: object) -> object:
+    match inner:
+        case {"base64": str(encoded), "subType": _}:
+            return encoded
+    return NO_WRAPPER
+
+
+def _pattern(inner: object) -> object:
+    match inner:
+        case {"pattern": str(pattern), "options": str(options)}:
+            return f"/{pattern}/{options}"
+    return NO_WRAPPER
+
+
+PLAIN: Final[Mapping[str, Callable[[object], object]]] = {
+    **dict.fromkeys(("$oid", "$uuid", "$symbol", "$code"), _text),
+    **dict.fromkeys(("$numberLong", "$numberInt", "$numberDouble", "$numberDecimal"), _number),
+    **dict.fromkeys(("$minKey", "$maxKey", "$undefined"), lambda _: None),
+    "$date": _date,
+    "$timestamp": _timestamp,
+    "$binary": _binary,
+    "$regularExpression": _pattern,
+}
+"""Name of a wrapper → the plain value of what it holds."""
+
+
+def instant(milliseconds: int) -> object:
+    """An instant since the Unix epoch as ISO 8601; the number where the year has more than four digits."""
+    try:
+        at = EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return Number(milliseconds)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z".rjust(24, "0")

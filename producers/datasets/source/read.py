@@ -1,0 +1,74 @@
+"""The documents of a file, in whatever form it has them."""
+
+import glob
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from producers.dataset import DatasetError
+from producers.datasets.source.bulk import action_in, without_actions
+from producers.datasets.source.document import Document
+from producers.datasets.source.extended import rewritten
+from producers.datasets.source.json_text import first_line, is_document, json_documents
+from producers.datasets.source.unpack import unpacked
+
+LOOKED_AT: Final = 1000
+"""Lines from which a form is told."""
+
+
+def documents_of(path: str) -> Iterator[Document]:
+    """The documents of a file, or of all files of a directory or a pattern, read no further than asked for.
+
+    Raises:
+        DatasetError: A file cannot be read, or holds something else than documents.
+    """
+    for file in files_of(path):
+        yield from _documents_in(file)
+
+
+def files_of(path: str) -> list[str]:
+    """The files that a path stands for: itself, those in a directory, or those that a pattern names, sorted.
+
+    Files and folders whose names begin with `.` or `_` are left out: marks of programs that wrote the others.
+
+    Raises:
+        DatasetError: There are none.
+    """
+    if Path(path).is_dir():
+        below = (file.relative_to(path).parts for file in Path(path).rglob("*") if file.is_file())
+        files = [str(Path(path, *parts)) for parts in below if not any(part[0] in "._" for part in parts)]
+    elif not Path(path).exists() and glob.has_magic(path):
+        named = glob.glob(path, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
+        files = [file for file in named if Path(file).is_file() and Path(file).name[0] not in "._"]
+    else:
+        return [path]
+    if not files:
+        raise DatasetError(f"{path}: no such files, expected at least one")
+    return sorted(files)
+
+
+def is_plain(path: str) -> bool:
+    """Check that a document begins behind each line feed of the file itself, and stands there as it is sent.
+
+    Raises:
+        DatasetError: The file cannot be read.
+    """
+    if files_of(path) != [path]:
+        return False
+    with unpacked(path) as content:
+        if not content.as_it_stands:
+            return False
+        _, first = first_line(content.stream)
+        lines = (line for line in islice(content.stream, LOOKED_AT))
+        return is_document(first) and not any(map(needs_rewriting, (first, *lines)))
+
+
+def needs_rewriting(text: bytes) -> bool:
+    """Check that a line is not sent as it stands: it is an action of the bulk format, or holds more than fields."""
+    return action_in(text) is not None or rewritten(line := Document("", text)) is not line
+
+
+def _documents_in(path: str) -> Iterator[Document]:
+    with unpacked(path) as content:
+        yield from map(rewritten, without_actions(json_documents(content.stream, path)))
