@@ -71,12 +71,14 @@ class Dataset(ABC):
         documents: How many there are for the size that was asked for.
         seed: Another seed gives other documents of the same kind.
         content_hash: Tells documents that come from outside from others; `None` where the seed does.
+        is_routed: True where a document has a routing.
     """
 
     name: ClassVar[str]
     documents: int
     seed: int
     content_hash: str | None = None
+    is_routed: bool = False
 
     @property
     def timeline(self) -> Timeline | None:
@@ -98,6 +100,10 @@ class Dataset(ABC):
     def keys(self, numbers: NDArray[np.int64]) -> Sequence[bytes]:
         """The key of each of these documents: its id in the index."""
         return [key for key, _ in self.records(numbers)]
+
+    def routings(self, numbers: NDArray[np.int64]) -> Sequence[str | None]:
+        """The routing of each of these documents; documents of one key share it."""
+        return [None] * len(numbers)
 
     def blocks(self, start: int, stop: int) -> Iterator[NDArray[np.int64]]:
         """The numbers [start, stop), in order, as many at a time as are made at once."""

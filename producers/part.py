@@ -26,11 +26,12 @@ class Part(Dataset):
     documents: int
     seed: int
     content_hash: str | None
+    is_routed: bool = False
 
     @classmethod
     def of(cls, whole: Dataset, numbers: NDArray[np.int64]) -> "Part":
         """These documents of a dataset."""
-        return cls(whole, numbers, len(numbers), whole.seed, whole.content_hash)
+        return cls(whole, numbers, len(numbers), whole.seed, whole.content_hash, whole.is_routed)
 
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
         """Key and value of each of these documents, in this order."""
@@ -39,6 +40,10 @@ class Part(Dataset):
     def keys(self, numbers: NDArray[np.int64]) -> Sequence[bytes]:
         """The key of each of these documents."""
         return self.whole.keys(self.numbers[numbers])
+
+    def routings(self, numbers: NDArray[np.int64]) -> Sequence[str | None]:
+        """The routing of each of these documents."""
+        return self.whole.routings(self.numbers[numbers])
 
     def entities(self, start: int, stop: int) -> int:
         """How many entities the documents [start, stop) describe."""

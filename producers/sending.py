@@ -24,6 +24,8 @@ from producers.pacing import LATE_NS, Clock, Schedule
 
 INTENDED_SEND_TIME_HEADER: Final = "sluice.intended-send-time-us"
 """Eight bytes, big-endian: microseconds since the Unix epoch."""
+ROUTING_HEADER: Final = "sluice.routing"
+"""The routing of a document that has one, as UTF-8."""
 GROUP_DOCUMENTS: Final = 64
 """Documents sent between two looks at the clock and at the acknowledgements."""
 REPORT_INTERVAL_NS: Final = 200_000_000
@@ -36,6 +38,7 @@ SAMPLE_EVERY: Final = 16
 
 
 Header = list[tuple[str, str | bytes | None]]
+NO_HEADER: Final[Header] = []
 
 
 class Client(Protocol):
@@ -130,16 +133,21 @@ class Sending:
         """Why documents failed, most frequent first."""
         return tuple(Failure(code, self._reasons[code], count) for code, count in self._failures.most_common())
 
-    def send(self, numbers: NDArray[np.int64], records: Sequence[Record]) -> None:
+    def send(self, numbers: NDArray[np.int64], records: Sequence[Record], routings: Sequence[str | None] = ()) -> None:
         """Hand these documents to the client, each when it is due.
+
+        Args:
+            routings: Of each document; empty where none has one.
 
         Raises:
             ProduceError: The client cannot go on.
         """
+        headers: list[Header] = [[] if routing is None else [(ROUTING_HEADER, routing)] for routing in routings]
+        headers = headers or [NO_HEADER] * len(records)
         if self._schedule.rate_docs_per_s is None:
-            self._send_at_once(records)
+            self._send_at_once(records, headers)
         else:
-            self._send_when_due(self._schedule.due_ns(numbers), records)
+            self._send_when_due(self._schedule.due_ns(numbers), records, headers)
 
     def finish(self) -> None:
         """Wait until every document is acknowledged or given up."""
@@ -152,7 +160,7 @@ class Sending:
             )
         self._report(self)
 
-    def _send_at_once(self, records: Sequence[Record]) -> None:
+    def _send_at_once(self, records: Sequence[Record], headers: Sequence[Header]) -> None:
         """A document is due when it is handed over; the documents of one group share one time.
 
         The record's own timestamp says that time, to the millisecond: a header beside it would only cost every reader.
@@ -161,11 +169,11 @@ class Sending:
             now_ns = self._clock.monotonic_ns()
             group = records[first : first + GROUP_DOCUMENTS]
             for place, (key, value) in enumerate(group):
-                self._hand_over(key, value, [], self._callback(place, now_ns))
+                self._hand_over(key, value, headers[first + place], self._callback(place, now_ns))
             self._handed_over(group, now_ns)
 
-    def _send_when_due(self, due_ns: NDArray[np.int64], records: Sequence[Record]) -> None:
-        headers = self._schedule.epoch_headers(due_ns)
+    def _send_when_due(self, due_ns: NDArray[np.int64], records: Sequence[Record], headers: Sequence[Header]) -> None:
+        intended = self._schedule.epoch_headers(due_ns)
         due = due_ns.tolist()
         first = 0
         while first < len(records):
@@ -177,7 +185,7 @@ class Sending:
                 continue
             for place in range(first, last):
                 key, value = records[place]
-                header: Header = [(INTENDED_SEND_TIME_HEADER, headers[place])]
+                header: Header = [(INTENDED_SEND_TIME_HEADER, intended[place]), *headers[place]]
                 self._hand_over(key, value, header, self._callback(place, due[place]))
             self.late_documents += bisect_right(due, now_ns - LATE_NS - 1, lo=first, hi=last) - first
             self._handed_over(islice(records, first, last), now_ns)

@@ -88,7 +88,8 @@ def send_share(task: Task, schedule: Schedule, client: Producer, answers: Answer
         report=lambda sending: answers.write("progress", **_counts(sending)),
     )
     for numbers in owned_blocks(task.dataset, (task.start, task.stop), task.process, task.processes):
-        sending.send(numbers, task.dataset.records(numbers))
+        routings = task.dataset.routings(numbers) if task.dataset.is_routed else ()
+        sending.send(numbers, task.dataset.records(numbers), routings)
     sending.finish()
     return sending
 

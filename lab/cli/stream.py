@@ -50,6 +50,7 @@ from lab.stream.prepare import find_stream, prepare_stream
 from lab.stream.sampled import sampled_stream
 from lab.stream.sender import send_stream
 from lab.targets.choose import remote_endpoints
+from producers.dataset import Dataset
 from producers.produce import WHOLE
 from producers.share import MOST_SHARES, Share
 
@@ -106,11 +107,23 @@ def of_stream(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
+def streamed_dataset(profile: Profile) -> Dataset:
+    """The dataset of a stream without end.
+
+    Raises:
+        ProfileError: It cannot be had, or its documents have a routing, which only a run sends.
+    """
+    dataset = dataset_of(profile)
+    if dataset.is_routed:
+        raise ProfileError("dataset.path: got documents with a routing, expected none; use `./sluice run`")
+    return dataset
+
+
 @app.command()
 @of_stream
 def prepare(profile: Profile, endpoints: Endpoints) -> None:
     """Create index, topic and connector of the stream; an existing stream continues."""
-    dataset_of(profile)
+    streamed_dataset(profile)
     prepared = prepare_stream(profile, endpoints, root=ROOT)
     state = "begins" if prepared.is_new else "goes on"
     console.print(f"{escape(profile.name)}: {escape(profile.question)}", soft_wrap=True)
@@ -168,7 +181,7 @@ def send(
 ) -> None:
     """Send the stream's documents until it is stopped; a restart continues where it was."""
     pace, which = Pace(rate_of(rate), most_lag), share_of(share)
-    dataset = dataset_of(profile)
+    dataset = streamed_dataset(profile)
     names = stream_of(profile, endpoints)
     stop = StopRequest()
     reporter = Reporter(dataset.documents, heartbeat)

@@ -399,11 +399,21 @@ class ElasticsearchClient:
             kinds = sorted({item["error"]["type"] for each in answer["items"] for item in each.values()})
             raise StackError(f"index {index}: Elasticsearch rejects documents: {', '.join(kinds)}")
 
-    def sources(self, index: str, ids: Sequence[str]) -> dict[str, Any]:
-        """The stored documents of these ids, parsed, by id; those that are not there are left out."""
-        shown = f"filter_path=docs._id,docs._source,docs.found{self._with_vectors(index)}"
-        _, answer = self.request("POST", f"/{index}/_mget?{shown}", {"ids": list(ids)})
-        return {document["_id"]: document["_source"] for document in answer["docs"] if document.get("found")}
+    def sources(self, index: str, ids: Sequence[str], routings: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The stored documents of these ids, parsed, by id; those that are not there are left out.
+
+        Args:
+            routings: By id; a document that is stored with another one is not there.
+        """
+        by = routings or {}
+        asked = [{"_id": each} | ({"routing": by[each]} if each in by else {}) for each in ids]
+        shown = f"filter_path=docs._id,docs._routing,docs._source,docs.found{self._with_vectors(index)}"
+        _, answer = self.request("POST", f"/{index}/_mget?{shown}", {"docs": asked} if by else {"ids": list(ids)})
+        return {
+            document["_id"]: document["_source"]
+            for document in answer["docs"]
+            if document.get("found") and document.get("_routing") == by.get(document["_id"], document.get("_routing"))
+        }
 
 
 def setting_text(value: object) -> object:

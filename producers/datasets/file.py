@@ -76,6 +76,13 @@ class FileDocuments(Dataset):
         with self._opened() as lines:
             return [self._record_at(lines, int(number)) for number in numbers]
 
+    def routings(self, numbers: NDArray[np.int64]) -> Sequence[str | None]:
+        """The routing of each document."""
+        if not self.is_routed:
+            return super().routings(numbers)
+        with self._opened() as lines:
+            return [document_in(self._line_at(lines, int(number))).routing for number in numbers]
+
     def latest(self) -> NDArray[np.int64]:
         """Document numbers, ascending, that are the last of their key."""
         backwards = self.key_hashes[::-1]
@@ -138,6 +145,9 @@ def make_file(
     if documents is not None and found < documents:
         raise DatasetError(f"{path}: got {found:,} documents, expected {documents:,}; request fewer, or all")
     hashes = np.array(reading.key_hashes, np.int64)
+    keys = len(np.unique(hashes))
+    if reading.is_routed and len(np.unique(np.array(reading.routed_hashes, np.int64))) > keys:
+        raise DatasetError(f"{path}: a key has two routings; Elasticsearch would store a document of it for each")
     return FileDocuments(
         path,
         key,
@@ -146,7 +156,7 @@ def make_file(
         np.array(reading.offsets, np.int64),
         hashes,
         seed,
-        keys_repeat=len(np.unique(hashes)) < len(hashes),
+        keys_repeat=keys < len(hashes),
         content_hash=reading.content.hexdigest(),
         is_copied=not is_own,
         has_ids=reading.has_ids,
@@ -155,7 +165,11 @@ def make_file(
 
 
 class _Reading:
-    """Documents checked so far: where each begins, a hash of each key, a hash of all contents."""
+    """Documents checked so far: where each begins, a hash of each key, a hash of all contents.
+
+    Attributes:
+        routed_hashes: A hash of each key with its routing; empty where no document has one.
+    """
 
     def __init__(self, path: str, key: str | None, timestamp: str | None, max_message_bytes: int) -> None:
         self.path = path
@@ -167,6 +181,7 @@ class _Reading:
         self.content = hashlib.blake2b(digest_size=16)
         self.first: Document | None = None
         self.is_routed = False
+        self.routed_hashes = array("q")
 
     @property
     def has_ids(self) -> bool:
@@ -189,13 +204,18 @@ class _Reading:
             raise DatasetError(f"{document.place}: {self.timestamp}: the timestamp field is missing")
         if self.first is None:
             self.first = document
-        if document.routing is not None:
-            raise DatasetError(f"{document.place}: has a routing, which is not read yet")
         found = self._key(document, parsed)
         _check_size(document.place, found, document.text, self.max_message_bytes)
         self.offsets.append(offset)
         self.content.update(document.text + b"\n")
-        self.key_hashes.append(int.from_bytes(hashlib.blake2b(found, digest_size=8).digest(), "big", signed=True))
+        if document.routing is not None and not self.is_routed:
+            self.is_routed = True
+            self.routed_hashes.extend(self.key_hashes)
+        self.key_hashes.append(_hash(found))
+        if self.is_routed:
+            routing = b"" if document.routing is None else b"\n" + document.routing.encode()
+            self.content.update(routing)
+            self.routed_hashes.append(_hash(found + routing))
 
     def _key(self, document: Document, parsed: dict[str, Any]) -> bytes:
         if self.has_ids or (self.key is None and document.id is not None):
@@ -282,6 +302,10 @@ def field_at(document: object, path: str) -> object:
             return None
         document = document.get(name)
     return document
+
+
+def _hash(key: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big", signed=True)
 
 
 def _key_bytes(key: object) -> bytes:

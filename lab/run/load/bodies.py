@@ -60,7 +60,14 @@ class BulkBodies:
         return sum(span.length for span in self.spans)
 
 
-def operation(record: Record, number: int, version_type: str = "external", index: str | None = None) -> bytes:
+def operation(
+    record: Record,
+    number: int,
+    version_type: str = "external",
+    *,
+    index: str | None = None,
+    routing: str | None = None,
+) -> bytes:
     """The two lines of a document, the same as the sink's: the key is the id, and a later document of a key wins.
 
     Args:
@@ -73,15 +80,22 @@ def operation(record: Record, number: int, version_type: str = "external", index
     # A line feed within a document can only be white space between its tokens.
     source = document.replace(b"\n", b" ")
     into = b"" if index is None else b'"_index":%b,' % orjson.dumps(index)
+    into += b"" if routing is None else b'"routing":%b,' % orjson.dumps(routing)
     action = b'{"index":{%b"_id":%b,"version_type":"%b","version":%d}}' % (into, name, version_type.encode(), number)
     return b"%b\n%b\n" % (action, source)
 
 
 def operations(dataset: Dataset, index: str | None = None) -> Iterator[tuple[bytes, bytes, int]]:
-    """The key and the lines of every document, and its own size, in order; with the index if it is given."""
-    records = chain.from_iterable(dataset.batches(0, dataset.documents))
-    for number, record in enumerate(records):
-        yield record[0], operation(record, number, index=index), len(record[1])
+    """Every document in order: the bytes that choose its shard, its lines, and its own size.
+
+    Args:
+        index: Named in the action lines, if it is given.
+    """
+    for numbers in dataset.blocks(0, dataset.documents):
+        described = zip(numbers.tolist(), dataset.records(numbers), dataset.routings(numbers), strict=True)
+        for number, record, routing in described:
+            lines = operation(record, number, index=index, routing=routing)
+            yield record[0] if routing is None else routing.encode(), lines, len(record[1])
 
 
 def prepare_bodies(
@@ -100,7 +114,7 @@ def prepare_bodies(
         folder: Where the file takes its place on the disk.
         batch_documents: Most documents in a body.
         bulk_size_bytes: Most bytes in one, unless a single document has more.
-        shards_of: For each index, key → shard, if bodies are to hold documents of one shard each.
+        shards_of: For each index, key or routing → shard, if bodies are to hold documents of one shard each.
         on_progress: Told how many documents are written.
 
     Raises:

@@ -11,10 +11,14 @@ from lab.errors import ProfileError
 from lab.extensions import Ids, Pipeline, PipelineContext
 from lab.profiles import Profile
 from lab.profiles.mapping import TEMPLATES, load_template
+from lab.run.load.availability import OURS
 from lab.run.names import Names
 from lab.run.phases import RunContext
+from producers.dataset import Dataset
+from producers.sending import ROUTING_HEADER
 
 ELASTICSEARCH_URLS = "connection.url"
+ROUTES = "expected a connector of ours, or `load: {via: direct}`: the documents have a routing"
 
 
 class Connector(Pipeline):
@@ -41,6 +45,7 @@ class Connector(Pipeline):
         run = self._run
         values = placeholders(run.profile, run.target.endpoints, run.names)
         config = connector_config(run.root, run.profile, values, run.target.access)
+        config |= routing_by_header(config, run.dataset)
         self.unread = self._worker.validate(config)
         # Only now: the sink looks whether the indices are there, and they are made when it has approved of the rest.
         self.config = config | index_by_topic(run.names)
@@ -127,6 +132,24 @@ def index_by_topic(names: Names) -> dict[str, str]:
         "external.resource.usage": "INDEX",
         "topic.to.external.resource.mapping": ",".join(f"{topic}:{index}" for topic, index in pairs),
     }
+
+
+def routing_by_header(config: Mapping[str, str], dataset: Dataset) -> dict[str, str]:
+    """Setting with which the sink routes documents as their file says.
+
+    Raises:
+        ProfileError: The connector cannot: it is another one, or it is told to route otherwise.
+    """
+    if not dataset.is_routed:
+        return {}
+    wanted = f"header:{ROUTING_HEADER}"
+    if not config.get("connector.class", "").startswith(OURS):
+        raise ProfileError(f"sink.connector: got {config.get('connector.class')}, {ROUTES}")
+    if (named := config.get("routing", wanted)) != wanted:
+        raise ProfileError(f"sink.config.routing: got {named}, expected {wanted} or none: the documents have a routing")
+    if config.get("key.ignore", "false") == "true":
+        raise ProfileError("sink.config.key.ignore: got true, expected false: documents with a routing are found by id")
+    return {"routing": wanted}
 
 
 def sink_access(connector: Mapping[str, object], access: Access) -> dict[str, str]:

@@ -24,7 +24,7 @@ OPENSEARCH = 1 << 27
 
 @dataclass(frozen=True)
 class ShardTable:
-    """The primary shards of an index whose documents have no routing beside their ids.
+    """The primary shards of an index whose documents are shared out by their routing, else their id.
 
     Attributes:
         routing_shards: A multiple of the index's shards, which a split or shrink keeps; as many as these where the
@@ -36,7 +36,7 @@ class ShardTable:
     urls: tuple[str, ...]
 
     def shard_of(self, key: bytes) -> int:
-        """Number of the shard that holds the document of this id.
+        """Number of the shard that holds the document of this id or routing.
 
         Source: `Murmur3HashFunction.hash`; `RoutingFunction` of Elasticsearch 9.4, `IndexRouting.hashToShardId` of
         earlier ones, `OperationRouting.calculateScaledShardId` of 7.17 and OpenSearch.

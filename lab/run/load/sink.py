@@ -10,7 +10,7 @@ from typing import TypeVar
 import httpx
 
 from lab.clients.connect import ConnectWorker
-from lab.errors import SluiceError, StackError
+from lab.errors import ProfileError, SluiceError, StackError
 from lab.extensions import PIPELINES, Pipeline, PipelineContext
 from lab.monitor import CLOCK, read_sink_histograms
 from lab.monitor.processes import reason
@@ -19,7 +19,7 @@ from lab.program import last_lines_of
 from lab.records.run import SinkHistograms
 from lab.records.samples import Sample
 from lab.run.load.command import CommandPipeline, own_values
-from lab.run.load.connector import Connector, placeholders
+from lab.run.load.connector import ROUTES, Connector, placeholders
 from lab.run.load.drain import DrainWatch, Goal, wait_for_sample_after
 from lab.run.phases import RunContext
 from lab.run.verify.sink_ledger import LedgerReading, read_settled_ledger
@@ -55,10 +55,13 @@ class Sink:
         """Check the pipeline's settings on the servers.
 
         Raises:
-            ProfileError: One is refused.
+            ProfileError: One is refused, or the pipeline cannot route documents as their file says.
         """
-        self._asked(self.pipeline.prepare)
         sink = self.run.profile.sink
+        if self.run.dataset.is_routed and not sink.is_connector:
+            kind = "command" if sink.command else "pipeline"
+            raise ProfileError(f"sink.{kind}: got a {kind}, {ROUTES}")
+        self._asked(self.pipeline.prepare)
         named = {"pipeline": sink.pipeline, "package": PIPELINES.package(sink.pipeline)} if sink.pipeline else {}
         settings = sink.config if sink.pipeline else {}
         told = self._asked(self.pipeline.description)

@@ -134,9 +134,14 @@ def copy(run: RunContext, cluster: ElasticsearchClient, source: str, index: str)
     run.progress.begin("fill", "reindexing", run.dataset.documents)
     copied = 0
     page = {"size": REINDEXED_AT_ONCE, "version": True}
-    for hits in cluster.scrolled(source, page, ("_id", "_version", "_source")):
+    for hits in cluster.scrolled(source, page, ("_id", "_version", "_routing", "_source")):
         lines = (
-            operation((hit["_id"].encode(), orjson.dumps(hit["_source"])), hit["_version"], "external_gte")
+            operation(
+                (hit["_id"].encode(), orjson.dumps(hit["_source"])),
+                hit["_version"],
+                "external_gte",
+                routing=hit.get("_routing"),
+            )
             for hit in hits
         )
         cluster.bulk(index, b"".join(lines))
@@ -149,7 +154,10 @@ def touch(run: RunContext, cluster: ElasticsearchClient, index: str) -> None:
     shards = range(run.profile.number_of_shards)
     ids = {name.encode() for shard in shards if (name := cluster.id_in_shard(index, shard)) is not None}
     records = run.dataset.records(numbers := numbers_of(run.dataset, ids))
-    lines = (operation(record, number, "external_gte") for record, number in zip(records, numbers, strict=True))
+    lines = (
+        operation(record, number, "external_gte", routing=routing)
+        for record, number, routing in zip(records, numbers, run.dataset.routings(numbers), strict=True)
+    )
     cluster.bulk(index, b"".join(lines))
     cluster.refresh(index)
 

@@ -1,7 +1,7 @@
 """Verification: reads back the topic, every id and a random sample of documents, and accounts for every document."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -275,7 +275,7 @@ def by_ids(
     drawn = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
     sample = {name: target.as_stored(document) for name, document in drawn.items()}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
-    stored = stored_documents(cluster, index, list(sample))
+    stored = stored_documents(cluster, index, list(sample), routings_of(target.dataset, sample))
     return Found(
         comparison,
         contents=f"as {rules.kind}" if sample else "ids only",
@@ -375,12 +375,29 @@ def all_read(pages: Callable[[], Iterator[Hashes]], on_progress: Callable[[int],
     return np.concatenate(read) if read else np.empty(0, dtype=np.int64)
 
 
-def stored_documents(cluster: ElasticsearchClient, index: str, ids: Sequence[str]) -> dict[str, object]:
-    """The stored documents of these ids, by id."""
+def stored_documents(
+    cluster: ElasticsearchClient, index: str, ids: Sequence[str], routings: Mapping[str, str] | None = None
+) -> dict[str, object]:
+    """The stored documents of these ids with these routings, by id."""
     documents: dict[str, object] = {}
     for first in range(0, len(ids), SOURCES_AT_ONCE):
-        documents |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE])
+        documents |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE], routings)
     return documents
+
+
+def routings_of(dataset: Dataset, ids: Collection[str]) -> dict[str, str]:
+    """The routing of those of these keys whose documents have one."""
+    if not dataset.is_routed:
+        return {}
+    described = (
+        zip(dataset.keys(numbers), dataset.routings(numbers), strict=True)
+        for numbers in dataset.blocks(0, dataset.documents)
+    )
+    return {
+        name: routing
+        for key, routing in chain.from_iterable(described)
+        if routing is not None and (name := key.decode()) in ids
+    }
 
 
 def verify_consumed(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli.stream import Reporter, rate_of, sentence_of, share_of, show, streamed
+from lab.cli.stream import Reporter, rate_of, sentence_of, share_of, show, streamed, streamed_dataset
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.stream.check import StreamAccounting
@@ -54,6 +54,14 @@ def test_a_lap_is_as_long_as_asked_for() -> None:
     flat = chosen("aladin/flat", documents=2003).dataset
     assert (flat.documents, flat.books) == (2003, None)
     assert chosen("file", documents=2003, path="books.ndjson", key="isbn13").dataset.documents is None
+
+
+def test_documents_with_a_routing_are_not_streamed_without_end(tmp_path: Path, message: MakeMessage) -> None:
+    """Only a run has the sink route them, and looks for them where they are stored."""
+    (tmp_path / "books.json").write_text('{"index":{"_id":1,"routing":"x"}}\n{"a":1}\n')
+    with pytest.raises(ProfileError) as refusal:
+        streamed_dataset(chosen("file", path=str(tmp_path / "books.json")))
+    assert str(refusal.value) == message("dataset.path", "./sluice run")
 
 
 def test_another_plugin_has_a_template_of_its_own(message: MakeMessage) -> None:

@@ -231,6 +231,19 @@ def test_documents_that_are_not_there_are_left_out() -> None:
     assert "vectors" not in server.requests[1][1], "older versions refuse a parameter that they do not know"
 
 
+def test_documents_are_read_with_their_routings() -> None:
+    """One that is stored with another routing, or without one, is not there."""
+    docs = [
+        {"_id": "a", "found": True, "_routing": "x", "_source": {"price": 7}},
+        {"_id": "b", "found": True, "_source": {"price": 11}},
+        {"_id": "c", "found": True, "_source": {"price": 13}},
+    ]
+    with rest((200, {"books": {"settings": {}}}), (200, {"docs": docs})) as server:
+        found = client(server).sources("books", ["a", "b", "c"], {"a": "x", "b": "y"})
+    assert found == {"a": {"price": 7}, "c": {"price": 13}}
+    assert server.requests[1][2] == {"docs": [{"_id": "a", "routing": "x"}, {"_id": "b", "routing": "y"}, {"_id": "c"}]}
+
+
 def test_documents_are_read_with_their_vectors() -> None:
     """From 9.2 on `_source` leaves them out unless it is asked otherwise."""
     settings = {"settings": {}, "defaults": {"index.mapping.exclude_source_vectors": "true"}}

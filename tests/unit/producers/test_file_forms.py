@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
 from producers.dataset import DatasetError
 from producers.datasets.file import FileDocuments, is_plain, numbered_documents
+from producers.part import Part
 from producers.registry import make_dataset
 from tests.unit.messages import MakeMessage
 
@@ -201,3 +203,33 @@ def test_a_document_may_have_the_name_of_an_action(tmp_path: Path) -> None:
     """Its value tells it from an action line: other names than those of metadata stand in it."""
     content = '{"index":{"name":"KOSPI"}}\n{"index":{"_id":1},"b":2}\n{"index":3}\n'
     assert [text for _, text in records(dataset_of(tmp_path / "file", content))] == content.encode().splitlines()
+
+
+ROUTED = (
+    '{"index":{"_id":1,"routing":"007"}}\n{"a":1}\n'
+    '{"index":{"_id":2}}\n{"a":2}\n'
+    '{"index":{"_id":3,"_routing":7}}\n{"a":3}\n'
+)
+
+
+def test_a_routing_stays_with_its_document(tmp_path: Path) -> None:
+    """In each part of the dataset, too; the same documents with another routing are another dataset."""
+    dataset = dataset_of(tmp_path / "file", ROUTED)
+    assert (dataset.is_routed, dataset.routings(np.arange(3))) == (True, ["007", None, "7"])
+    part = Part.of(dataset, np.array([0, 2]))
+    assert (part.is_routed, part.routings(np.array([1]))) == (True, ["7"])
+    assert dataset_of(tmp_path / "other", ROUTED.replace("007", "07")).content_hash != dataset.content_hash
+
+
+def test_documents_without_routing_need_none(tmp_path: Path) -> None:
+    """As those of every other dataset."""
+    dataset = dataset_of(tmp_path / "file", lines([{"a": 1}]))
+    assert (dataset.is_routed, dataset.routings(np.arange(1))) == (False, [None])
+
+
+def test_a_key_with_two_routings_is_refused(tmp_path: Path, message: MakeMessage) -> None:
+    """Elasticsearch keeps ids apart in each shard alone; the same routing may come again."""
+    assert dataset_of(tmp_path / "file", ROUTED * 2).latest().tolist() == [3, 4, 5]
+    for other in ('"routing":"8"', '"routing":null'):
+        sentence = refusal(tmp_path / "file", ROUTED + ROUTED.replace('"routing":"007"', other))
+        assert sentence == message("file", "routings")

@@ -173,3 +173,18 @@ def test_documents_of_one_key_go_through_one_process() -> None:
     ]
     assert not (keys[0] & keys[1] | keys[0] & keys[2] | keys[1] & keys[2])
     assert len(keys[0] | keys[1] | keys[2]) == 101
+
+
+@pytest.mark.parametrize(("rate", "headers"), [(None, []), (100.0, ["sluice.intended-send-time-us"])])
+def test_a_routing_travels_in_a_header(rate: float | None, headers: list[str]) -> None:
+    """Only with the documents that have one, beside the header that others have, too."""
+    client = FakeClient(FakeClock())
+    numbers = np.arange(131, dtype=np.int64)
+    routings = [f"00{number}" if number % 3 else None for number in range(131)]
+    subject = sending(client, rate_docs_per_s=rate)
+    subject.send(numbers, NumberedDocuments(131).records(numbers), routings)
+    subject.finish()
+    assert [[name for name, _ in sent.headers] for sent in client.sent] == [
+        headers + (["sluice.routing"] if routing else []) for routing in routings
+    ]
+    assert [dict(sent.headers).get("sluice.routing") for sent in client.sent] == routings

@@ -82,7 +82,7 @@ class Servers:
         """None: every document is stored as it was sent."""
         return frozenset()
 
-    def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
+    def sources(self, _index: str, ids: Sequence[str], _routings: object) -> dict[str, Any]:
         """Some documents."""
         return {name: self.stored[name] for name in ids if name in self.stored}
 

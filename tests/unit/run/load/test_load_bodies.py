@@ -118,3 +118,28 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
         StackError, match=rf"^{tmp_path}: ready-made bulk bodies: got \d+ MB free, expected 10{{12}} MB"
     ):
         prepare_bodies([Lines(31)], tmp_path, batch_documents=7, bulk_size_bytes=251)
+
+
+class Routed(Lines):
+    """Documents of which some have a routing."""
+
+    is_routed = True
+
+    def routings(self, numbers: NDArray[np.int64]) -> list[str | None]:
+        """One of three, or none."""
+        return [None if number % 4 == 3 else f"0{number % 4}" for number in numbers.tolist()]
+
+
+def test_a_routing_stands_in_the_action_line_and_chooses_the_shard(tmp_path: Path) -> None:
+    """As the sink sends it; documents without one go by their key."""
+    asked: list[bytes] = []
+
+    def shard_of(key: bytes) -> int:
+        asked.append(key)
+        return 0
+
+    made = prepare_bodies([Routed(*[31] * 5)], tmp_path, batch_documents=7, bulk_size_bytes=9999, shards_of=[shard_of])
+
+    actions = [orjson.loads(line)["index"] for body in contents(made) for line in body.splitlines()[::2]]
+    assert [action.get("routing") for action in actions] == ["00", "01", "02", None, "00"]
+    assert asked == [b"00", b"01", b"02", b"k3", b"00"]

@@ -1,13 +1,18 @@
 """Our connector as the sink of a run: approved of before anything is made, created, left running, and its ids."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lab.errors import ProfileError
 from lab.run.load.connector import Connector
+from lab.run.load.sink import Sink
+from producers.part import Part
 from tests.unit.clients.rest_server import rest
 from tests.unit.messages import MakeMessage
+from tests.unit.producers.fakes import NumberedDocuments
 from tests.unit.run.load.test_load_sink import sink_of
 
 APPROVED = (200, {"configs": []})
@@ -58,3 +63,37 @@ def test_the_configuration_decides_the_ids(tmp_path: Path, settings: tuple[str, 
         sink.configure()
     assert isinstance(sink.pipeline, Connector)
     assert (sink.pipeline.ids(), sink.pipeline.id_prefix()) == ids
+
+
+def routed_sink(folder: Path, connect_url: str, *settings: str) -> Sink:
+    """The sink of a run whose documents have a routing."""
+    sink = sink_of(folder, connect_url, *settings)
+    dataset = Part(NumberedDocuments(7), np.arange(7), 7, 1, None, is_routed=True)
+    return Sink(replace(sink.run, dataset=dataset), sink.worker)
+
+
+def test_documents_with_a_routing_are_routed_by_their_header(tmp_path: Path) -> None:
+    """Without a word in the profile, or with just that one."""
+    for settings in ((), ("sink.config.routing=header:sluice.routing",)):
+        with rest(APPROVED) as worker:
+            sink = routed_sink(tmp_path, worker.url, *settings)
+            sink.configure()
+        assert sink.config["routing"] == "header:sluice.routing"
+
+
+@pytest.mark.parametrize(
+    ("settings", "facts"),
+    [
+        (("sink.config.routing=key",), ("sink.config.routing", "key", "header:sluice.routing")),
+        (("sink.config.key.ignore=true",), ("sink.config.key.ignore", "true")),
+        (("sink.config.connector.class=org.example.Sink",), ("sink.connector", "org.example.Sink")),
+        (("sink.command=[cat]",), ("sink.command",)),
+    ],
+)
+def test_a_sink_that_cannot_route_them_is_refused(
+    tmp_path: Path, settings: tuple[str, ...], facts: tuple[str, ...], message: MakeMessage
+) -> None:
+    """Before anything is asked of the worker: they would be stored in other shards."""
+    with rest() as worker, pytest.raises(ProfileError) as refused:
+        routed_sink(tmp_path, worker.url, *settings).configure()
+    assert str(refused.value) == message(*facts)

@@ -1,15 +1,26 @@
 """Verification: ids as the sink makes them, documents drawn at random, the accounting of a whole run."""
 
 import random
+from dataclasses import dataclass
 
+import numpy as np
 import orjson
 import pytest
+from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
 from lab.errors import StackError
 from lab.run.names import Names
 from lab.run.verify.accounting import DeliveredRecords, hash_of, hashes_of
-from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify
+from lab.run.verify.verify import (
+    KeyIds,
+    OffsetIds,
+    VerificationTarget,
+    routings_of,
+    stored_documents,
+    stored_hashes,
+    verify,
+)
 from producers.dataset import Record
 from tests.unit.messages import MakeMessage, Naming
 from tests.unit.run.verify.worlds import TOPIC, FakeCluster, FakeKafka, Prices, index_by_key, index_by_offset, verified
@@ -271,3 +282,21 @@ def test_documents_are_read_back_two_hundred_at_a_time() -> None:
     cluster = FakeCluster({f"{number}": {} for number in range(401)})
     assert len(stored_documents(cluster, "books", list(cluster.stored))) == 401  # type: ignore[arg-type]
     assert cluster.asked == [200, 200, 1]
+
+
+@dataclass(frozen=True)
+class RoutedPrices(Prices):
+    """Prices whose books have a routing, but for each seventh one."""
+
+    is_routed: bool = True
+
+    def routings(self, numbers: NDArray[np.int64]) -> list[str | None]:
+        """Of the book."""
+        books = (numbers % self.books).tolist()
+        return [f"shop-{book % 5}" if book % 7 else None for book in books]
+
+
+def test_routings_are_those_of_the_ids_asked_for() -> None:
+    """A document without one is left out, and a dataset without any is not read."""
+    assert routings_of(RoutedPrices(), {"book-1", "book-7", "book-13"}) == {"book-1": "shop-1", "book-13": "shop-3"}
+    assert routings_of(Prices(), {"book-1"}) == {}

@@ -1,6 +1,6 @@
 """A topic and an index that tests of verification fill as they like."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,7 +122,7 @@ class FakeCluster:
         """None: every document is stored as it was sent."""
         return frozenset()
 
-    def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
+    def sources(self, _index: str, ids: Sequence[str], _routings: Mapping[str, str]) -> dict[str, Any]:
         """Some documents."""
         self.asked.append(len(ids))
         return {name: self.stored[name] for name in ids if name in self.stored}
