@@ -11,7 +11,9 @@ from producers.datasets.source.bulk import action_in, without_actions
 from producers.datasets.source.document import Document
 from producers.datasets.source.extended import rewritten
 from producers.datasets.source.json_text import first_line, is_document, json_documents
+from producers.datasets.source.tables import PARQUET, csv_documents, parquet_documents, separator_of
 from producers.datasets.source.unpack import unpacked
+from producers.datasets.source.unreadable import refuse_unreadable
 
 LOOKED_AT: Final = 1000
 """Lines from which a form is told."""
@@ -71,4 +73,19 @@ def needs_rewriting(text: bytes) -> bool:
 
 def _documents_in(path: str) -> Iterator[Document]:
     with unpacked(path) as content:
+        refuse_unreadable(path, content.head, is_packed=not content.as_it_stands)
+        if content.head.startswith(PARQUET):
+            if not content.as_it_stands:
+                raise DatasetError(f"{path}: got compressed Parquet, expected Parquet itself; decompress it first")
+            yield from parquet_documents(path)
+            return
+        if separator := _separator_in(content.head):
+            yield from csv_documents(path, separator)
+            return
         yield from map(rewritten, without_actions(json_documents(content.stream, path)))
+
+
+def _separator_in(head: bytes) -> str | None:
+    """What separates the columns of a table; `None` for any other text."""
+    first = next((line for line in head.splitlines(keepends=True) if line.strip()), b"")
+    return None if first.lstrip()[:1] in {b"{", b"["} or is_document(first) else separator_of(first)

@@ -1,11 +1,13 @@
 """A user's own files in other forms than a document per line: arrays, pretty-printed, bulk, MongoDB's."""
 
+import gzip
 import json
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import orjson
 import pytest
@@ -233,3 +235,166 @@ def test_a_key_with_two_routings_is_refused(tmp_path: Path, message: MakeMessage
     for other in ('"routing":"8"', '"routing":null'):
         sentence = refusal(tmp_path / "file", ROUTED + ROUTED.replace('"routing":"007"', other))
         assert sentence == message("file", "routings")
+
+
+@pytest.mark.parametrize(
+    ("extended", "plain"),
+    [
+        ('{"$oid":"65f0a1b2c3d4e5f601234567"}', '"65f0a1b2c3d4e5f601234567"'),
+        ('{"$numberLong":"9007199254740993"}', "9007199254740993"),
+        ('{"$numberInt":"-7"}', "-7"),
+        ('{"$numberDouble":"1.50"}', "1.50"),
+        ('{"$numberDouble":"NaN"}', "null"),
+        ('{"$numberDecimal":"1.10"}', "1.10"),
+        ('{"$date":"2024-01-02T03:04:05Z"}', '"2024-01-02T03:04:05Z"'),
+        ('{"$date":{"$numberLong":"1704164645678"}}', '"2024-01-02T03:04:05.678Z"'),
+        ('{"$date":-62135596800000}', '"0001-01-01T00:00:00.000Z"'),
+        ('{"$binary":{"base64":"AQI=","subType":"00"}}', '"AQI="'),
+        ('{"$binary":"AQI=","$type":"00"}', '"AQI="'),
+        ('{"$uuid":"c8edabc3-f738-4ca3-b68d-ab92a91478a3"}', '"c8edabc3-f738-4ca3-b68d-ab92a91478a3"'),
+        ('{"$timestamp":{"t":1704164645,"i":3}}', '"2024-01-02T03:04:05.000Z"'),
+        ('{"$regularExpression":{"pattern":"^a","options":"i"}}', '"/^a/i"'),
+        ('{"$minKey":1}', "null"),
+        ('{"$ref":"shops","$id":{"$oid":"65f0"}}', '{"$ref":"shops","$id":"65f0"}'),
+        ('[1.10,{"$numberLong":"7"}]', "[1.10,7]"),
+    ],
+)
+def test_extended_json_of_mongodb_becomes_plain(tmp_path: Path, extended: str, plain: str) -> None:
+    """Beside numbers that keep their digits, and `_id`, which is the key and no field."""
+    content = '{"a":1.10,"_id":{"$oid":"65f0"},"value":%s}\n'
+    assert records(dataset_of(tmp_path / "file", content % extended)) == [
+        (b"65f0", b'{"a":1.10,"value":%b}' % plain.encode())
+    ]
+
+
+def test_text_that_only_looks_like_extended_json_stays(tmp_path: Path) -> None:
+    """In a string, beside other names, or with a name that MongoDB does not have."""
+    content = b'{"a":"{\\"$oid\\":\\"x\\"}","b":{"$oid":"x","c":1},"c":{"$price":"7"},"d":"$oid","e":{"_id":1}}\n'
+    dataset = dataset_of(tmp_path / "file", content)
+    assert (records(dataset), is_plain(dataset.path)) == ([(b"1", content.strip())], True)
+
+
+def test_a_document_that_must_be_rewritten_may_come_late(tmp_path: Path) -> None:
+    """One file has one rule, wherever its first extended value stands."""
+    content = lines([{"id": number} for number in range(2003)]) + '{"id":{"$numberLong":"2003"}}\n'
+    dataset = dataset_of(tmp_path / "file", content, key="id")
+    assert records(dataset)[-1] == (b"2003", b'{"id":2003}')
+
+
+def test_search_hits_are_their_source(tmp_path: Path) -> None:
+    """As elasticdump writes them, one per line, with id and routing."""
+    content = '{"_index":"books","_id":"7","_score":1.0,"_routing":"x","_source":{"price":1.10}}\n'
+    dataset = dataset_of(tmp_path / "file", content)
+    assert records(dataset) == [(b"7", b'{"price":1.10}')]
+    assert dataset.routings(np.arange(1)) == ["x"]
+
+
+def test_compound_ids_are_their_json(tmp_path: Path) -> None:
+    """Another key can be named."""
+    content = '{"_id":{"shop":1,"day":"x"},"a":"k"}\n'
+    assert records(dataset_of(tmp_path / "file", content)) == [(b'{"shop":1,"day":"x"}', b'{"a":"k"}')]
+    assert records(dataset_of(tmp_path / "other", content, key="a")) == [(b"k", b'{"a":"k"}')]
+
+
+def test_columns_of_parquet_keep_their_types(tmp_path: Path) -> None:
+    """Decimals and 32-bit numbers have the digits that they had, instants are ISO 8601, nested values are nested."""
+    path = tmp_path / "books[1]*"
+    columns = (
+        "1.10::DECIMAL(9, 2) AS price, [0.1::FLOAT] AS vector, TIMESTAMP '2024-01-02 03:04:05.678901' AS at, "
+        "TIMESTAMPTZ '2024-01-02 03:04:05+09' AS zoned, TIMESTAMP_NS '2024-01-02 03:04:05.678901234' AS nanos, "
+        "DATE '2024-01-02' AS day, {'a': [1.50::DECIMAL(9, 2), NULL]} AS nested, 'ab'::BLOB AS bytes, true AS sold, "
+        "18446744073709551615::UBIGINT AS large, 'NaN'::DOUBLE AS nan, NULL::INT AS missing"
+    )
+    duckdb.sql(f"SELECT {columns} FROM range(2) t(id)").write_parquet(str(tmp_path / "file"))  # noqa: S608
+    (tmp_path / "file").rename(path)
+    dataset = make_dataset("file", path=str(path))
+    assert (dataset.documents, dataset.document(1)) == (
+        2,
+        b'{"price":1.10,"vector":[0.1],"at":"2024-01-02T03:04:05.678901","zoned":"2024-01-01T18:04:05+00:00",'
+        b'"nanos":"2024-01-02T03:04:05.678901234","day":"2024-01-02","nested":{"a":[1.50,null]},"bytes":"YWI=",'
+        b'"sold":true,"large":18446744073709551615,"nan":null}',
+    )
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_rows_of_a_table_are_documents(tmp_path: Path, separator: str, encoding: str) -> None:
+    """Names come from the first line; what is empty is left out, and text is any column but those of plain numbers."""
+    rows = [
+        "id,name,price,zip,sold,mixed,none",
+        'a,"Han, ""Kang""",1.10,00123,true,1,',
+        '\r\nb,"two\nlines",-2e5,99999,false,true,',
+        "c,,12345678901234567890,,,x,\n",
+    ]
+    content = "\r\n".join(row.replace(",", separator) for row in rows)
+    dataset = dataset_of(tmp_path / "file", content.encode(encoding), key="id")
+    comma = separator.encode() if separator != "\t" else b"\\t"
+    assert [text for _, text in records(dataset)] == [
+        b'{"id":"a","name":"Han%b \\"Kang\\"","price":1.10,"zip":"00123","sold":true,"mixed":"1"}' % comma,
+        b'{"id":"b","name":"two\\nlines","price":-2e5,"zip":"99999","sold":false,"mixed":"true"}',
+        b'{"id":"c","price":12345678901234567890,"mixed":"x"}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "facts"),
+    [
+        (b"a,b\n1,2\n3\n", ("file:3", 1, 2)),
+        (b"a,b\n\n1,2,3\n", ("file:3", 3, 2)),
+        (b"a,,c\n1,2,3\n", ("file:1", "column 2")),
+        (b"a,7,c\n1,2,3\n", ("file:1", "column 2", 7)),
+        (b"a,b,a\n1,2,3\n", ("file:1", "column 3", "a")),
+        (b'a,b\n1,"x"y\n', ("file:2",)),
+        (b"a,b\n1,\xe9\n", ("file:2", "UTF-8", "iconv")),
+        (b"no table\n", ("file:1",)),
+        (b"2024-01-02,INFO,started\n", ("file:1",)),
+    ],
+)
+def test_a_table_that_does_not_serve_is_refused(
+    tmp_path: Path, content: bytes, facts: tuple[object, ...], message: MakeMessage
+) -> None:
+    """With its line; the first one must hold names."""
+    assert refusal(tmp_path / "file", content) == message(*facts)
+
+
+@pytest.mark.parametrize(
+    ("content", "command"),
+    [
+        (b"Obj\x01\x04", "avro-tools"),
+        (b"ORC\x08", "orc-tools"),
+        (b"ARROW1\x00\x00", "pyarrow"),
+        (b"PK\x03\x04\x14\x00[Content_Types].xml", "soffice"),
+        (b"PK\x03\x04\x14\x00books.json", "unzip"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "soffice"),
+        (b"books.json".ljust(257, b"\x00") + b"ustar\x00", "tar"),
+        (gzip.compress(b"books.json".ljust(257, b"\x00") + b"ustar  \x00", mtime=0), "tar"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (b"\x04\x22\x4d\x18", "lz4"),
+        (b"SQLite format 3\x00", "sqlite3"),
+        (b'\n<?xml version="1.0"?>', "yq"),
+        (gzip.compress(b"PAR1", mtime=0), "decompress"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[:4].hex(),
+)
+def test_what_cannot_be_read_is_named_with_what_converts_it(
+    tmp_path: Path, content: bytes, command: str, message: MakeMessage
+) -> None:
+    """By its first bytes, whatever its name."""
+    assert refusal(tmp_path / "file", content) == message("file", command)
+
+
+def test_a_folder_or_a_pattern_is_all_of_its_files(tmp_path: Path, message: MakeMessage) -> None:
+    """In the order of their names, each in its own form; files whose names begin with a dot or `_` are left out."""
+    files = {"b/1.csv": "id,n\nc,3\n", "a.json": '[{"id":"a"},\n{"id":"b"}]', "_SUCCESS": "", ".x.json": "?", "c": ""}
+    for name, content in files.items():
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    whole = make_dataset("file", path=str(tmp_path / "data"), key="id")
+    assert whole.keys(np.arange(whole.documents)) == [b"a", b"b", b"c"]
+    pattern = make_dataset("file", path=str(tmp_path / "data" / "*.json"), key="id")
+    assert pattern.keys(np.arange(pattern.documents)) == [b"a", b"b"]
+    (tmp_path / "data" / "b" / "2.json").write_text('{"id":"d"}\n{}\n')
+    with pytest.raises(DatasetError) as refused:
+        make_dataset("file", path=str(tmp_path / "data"), key="id")
+    assert str(refused.value).replace(f"{tmp_path}/", "") == message("data/b/2.json:2", "id")

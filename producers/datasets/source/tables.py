@@ -1,0 +1,167 @@
+"""Tables as documents: CSV, TSV and Parquet; a row is a document, and a field without a value is left out."""
+
+import csv
+import functools
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from producers.dataset import DatasetError
+from producers.datasets.source.document import Document
+from producers.datasets.source.unpack import readable, unpacked
+
+PARQUET: Final = b"PAR1"
+SEPARATORS: Final = ",\t;|"
+JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+LARGEST_FIELD_CHARACTERS: Final = 100 << 20
+ROWS_AT_ONCE: Final = 1000
+DUCKDB_MEMORY: Final = "512MB"
+
+
+# --- CSV ------------------------------------------------------------------------------------------------------------
+
+
+def separator_of(first: bytes) -> str | None:
+    """What separates the names in the first line of a table; `None` for a line of no table."""
+    try:
+        counts = {each: len(next(csv.reader([first.decode()], delimiter=each, strict=True))) for each in SEPARATORS}
+    except (UnicodeError, csv.Error, StopIteration):
+        return None
+    best = max(counts, key=lambda each: counts[each])
+    return best if counts[best] > 1 and not first.lstrip(b'" ')[:1].isdigit() else None
+
+
+def csv_documents(path: str, separator: str) -> Iterator[Document]:
+    """The rows of a table, its first line their field names.
+
+    A value is text, unless every value of its column is a number in JSON's notation, or is `true` or `false`: then it
+    is one, in its own digits. So `00123` stays text, and 1.10 stays 1.10.
+
+    Raises:
+        DatasetError: A name is missing or occurs twice, or a row has more or fewer fields than names.
+    """
+    rows = _rows(path, separator)
+    _, names = next(rows)
+    bare = _bare_columns(path, separator, Path(path).stat().st_mtime_ns)
+    members = [orjson.dumps(name) + b":" for name in names]
+    for line, row in rows:
+        fields = (
+            member + (value.encode() if number in bare else orjson.dumps(value))
+            for number, (member, value) in enumerate(zip(members, row, strict=True))
+            if value
+        )
+        yield Document(f"{path}:{line}", b"{%b}" % b",".join(fields))
+
+
+@functools.lru_cache(maxsize=64)
+def _bare_columns(path: str, separator: str, _changed_ns: int) -> frozenset[int]:
+    """Numbers of the columns whose values are written without quotation marks: numbers, or booleans."""
+    kinds: dict[int, str] = {}
+    rows = _rows(path, separator)
+    _, names = next(rows)
+    left = set(range(len(names)))
+    for _, row in rows:
+        for number in tuple(left):
+            if not (value := row[number]):
+                continue
+            kind = "boolean" if value in {"true", "false"} else "number" if JSON_NUMBER.fullmatch(value) else "text"
+            if kind == "text" or kinds.setdefault(number, kind) != kind:
+                left.remove(number)
+    return frozenset(left)
+
+
+def _rows(path: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
+    """Line and fields of each row, the names first."""
+    csv.field_size_limit(LARGEST_FIELD_CHARACTERS)
+    with unpacked(path) as content:
+        reader = csv.reader((line.decode() for line in content.stream), delimiter=separator, strict=True)
+        names: list[str] = []
+        line = 1
+        try:
+            for row in reader:
+                place, line = line, reader.line_num + 1
+                if not row:
+                    continue
+                if not names:
+                    names = row = _checked_names(f"{path}:{place}", row)  # noqa: PLW2901
+                if len(row) != len(names):
+                    raise DatasetError(f"{path}:{place}: got {len(row)} fields, expected {len(names)} as in the header")
+                yield place, row
+        except UnicodeDecodeError as error:
+            raise DatasetError(
+                f"{path}:{line}: is not UTF-8 text; convert it, as by "
+                f"`iconv -f WINDOWS-1252 -t UTF-8 {path} > documents.csv`"
+            ) from error
+        except csv.Error as error:
+            raise DatasetError(f"{path}:{reader.line_num}: is no CSV: {error}") from error
+
+
+def _checked_names(place: str, row: Sequence[str]) -> list[str]:
+    names = [name.strip() for name in row]
+    for number, name in enumerate(names, 1):
+        if not name or JSON_NUMBER.fullmatch(name):
+            got = f"got {name}" if name else "has no name"
+            raise DatasetError(
+                f"{place}: column {number}: {got}, expected a field name; the first line names the fields"
+            )
+        if name in names[: number - 1]:
+            raise DatasetError(f"{place}: column {number}: {name} occurs twice, expected different field names")
+    return names
+
+
+# --- Parquet --------------------------------------------------------------------------------------------------------
+
+
+def parquet_documents(path: str) -> Iterator[Document]:
+    """The rows of a Parquet file by their types: instants as ISO 8601, decimals in their own digits, bytes as Base64.
+
+    NaN and the infinities, which JSON does not have, are null.
+
+    Raises:
+        DatasetError: DuckDB cannot read it.
+    """
+    import duckdb  # noqa: PLC0415 - only tables of this kind need its 70 MB
+
+    with readable(path) as file:
+        source = [f"/proc/self/fd/{file.fileno()}"]  # DuckDB takes `*` and `[` in a name for a pattern
+        settings = {"threads": 1, "memory_limit": DUCKDB_MEMORY}
+        try:
+            with duckdb.connect(config=settings) as connection:
+                described = connection.execute("FROM read_parquet(?) LIMIT 0", source).description
+                names = [name for name, *_ in described]
+                columns = ", ".join(_column(name, str(kind)) for name, kind, *_ in described)
+                found = connection.execute(f"SELECT {columns} FROM read_parquet(?)", source)  # noqa: S608
+                rows = chain.from_iterable(iter(lambda: found.fetchmany(ROWS_AT_ONCE), []))
+                for number, row in enumerate(rows, 1):
+                    fields = {name: value for name, value in zip(names, row, strict=True) if value is not None}
+                    yield Document(f"{path}:{number}", _json_of(fields))
+        except duckdb.Error as error:
+            raise DatasetError(f"{path}: cannot be read: {error}") from error
+
+
+def _column(name: str, kind: str) -> str:
+    """A column in SQL, without the digits that a 32-bit number gets as one of 64 bits, and with all of an instant."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    if kind == "TIMESTAMP_NS":
+        return f"replace({quoted}::VARCHAR, ' ', 'T')"
+    if re.fullmatch(r"FLOAT[\[\]\d]*", kind):
+        return f"{quoted}::{kind.replace('FLOAT', 'VARCHAR')}::{kind.replace('FLOAT', 'DOUBLE')}"
+    return quoted
+
+
+def _json_of(fields: dict[str, Any]) -> bytes:
+    return orjson.dumps(fields, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f").encode())
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    return str(value)
