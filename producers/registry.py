@@ -100,16 +100,16 @@ _EVENTS: Final = Description(
 
 _FILE: Final = Description(
     name="file",
-    summary="any file of one JSON object per line, plain, .gz or .zst",
+    summary="your own documents: JSON in any form, bulk format, CSV, Parquet; compressed, or a folder of them",
     entity="documents",
     key_order="as in the file",
     options=(
-        Option("path", str, None, "the file", required=True),
+        Option("path", str, None, "the file, folder, pattern or Rally track", required=True),
         Option(
             "key",
             str,
             None,
-            "the field that holds the key, dotted where it is nested; by default the number of the line",
+            "the field that holds the key, dotted where it is nested; by default ids beside the fields, else numbers",
         ),
         Option("timestamp", str, None, "another field that every document must have, dotted where it is nested"),
         Option("max_message_bytes", int, file.DEFAULT_MAX_MESSAGE_BYTES, "largest record that the broker accepts"),

@@ -13,6 +13,9 @@ from producers.registry import DATASETS
 RUNS = Path("runs")
 ALADIN = "aladin: used books as Aladin, a Korean online bookshop, lists them"
 DATASET_HELP = f"Dataset: {', '.join(DATASETS.built_in)}. {ALADIN}."
+PATH_HELP = (
+    "Your own documents (dataset `file`): JSON, bulk format, CSV, Parquet, packed or not; a file, folder or pattern."
+)
 DOCUMENTS, SERVERS, OUTPUT = "Documents", "Servers", "Output"
 """Groups of options in a command's help."""
 
@@ -81,9 +84,7 @@ DistributionOption = Annotated[
     ),
 ]
 DatasetOption = Annotated[str | None, typer.Option("--dataset", help=DATASET_HELP, rich_help_panel=DOCUMENTS)]
-FileOption = Annotated[
-    str | None, typer.Option("--path", help="NDJSON file of the dataset `file`.", rich_help_panel=DOCUMENTS)
-]
+FileOption = Annotated[str | None, typer.Option("--path", help=PATH_HELP, rich_help_panel=DOCUMENTS)]
 FileKeyOption = Annotated[
     str | None,
     typer.Option(
@@ -95,9 +96,7 @@ FileKeyOption = Annotated[
 DocumentsOption = Annotated[
     int | None, typer.Option("--documents", help="How many documents.", rich_help_panel=DOCUMENTS)
 ]
-PathOption = Annotated[
-    str | None, typer.Option("--path", envvar="SLUICE_STREAM_PATH", help="NDJSON file of the dataset `file`.")
-]
+PathOption = Annotated[str | None, typer.Option("--path", envvar="SLUICE_STREAM_PATH", help=PATH_HELP)]
 KeyOption = Annotated[
     str | None,
     typer.Option(

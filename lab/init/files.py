@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from glob import has_magic
 from pathlib import Path
 
 from lab.errors import ProfileError, unwritable
@@ -10,9 +11,10 @@ from lab.files import write_new
 from lab.mapping.proposal import WHY_NOT_DYNAMIC, Proposal
 from lab.mapping.sample import Sample
 from lab.profiles.files import REPOSITORY, file_of, is_there
+from producers.datasets.source.corpora import track_in
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
-ENDINGS = re.compile(r"(\.(ndjson|jsonl|json))?(\.(gz|zst))?$", re.IGNORECASE)
+ENDINGS = re.compile(r"(\.(ndjson|jsonl|json|csv|tsv|parquet))?(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 
 PROFILE = """\
 # Proposed by `sluice init` from {sampled}; change what you know better.
@@ -54,8 +56,15 @@ metrics:
 
 
 def name_from(path: str) -> str:
-    """Name of a profile for this file: `used-books` for `Used_Books.ndjson.gz`."""
-    stem = ENDINGS.sub("", Path(path).name).lower()
+    """Name of a profile for this file: `used-books` for `Used_Books.ndjson.gz`.
+
+    A track and a pattern are named after their folder: `geonames` for `geonames/track.json`, `logs` for `logs/*.json`.
+    """
+    track = track_in(path)
+    named = track.file.parent if track else Path(path)
+    if has_magic(named.name):
+        named = named.parent
+    stem = ENDINGS.sub("", named.absolute().name).lower()
     return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40].strip("-")
 
 

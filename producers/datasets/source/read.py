@@ -8,6 +8,7 @@ from typing import Final
 
 from producers.dataset import DatasetError
 from producers.datasets.source.bulk import action_in, without_actions
+from producers.datasets.source.corpora import corpus_files, track_in
 from producers.datasets.source.document import Document
 from producers.datasets.source.extended import rewritten
 from producers.datasets.source.json_text import first_line, is_document, json_documents
@@ -25,18 +26,28 @@ def documents_of(path: str) -> Iterator[Document]:
     Raises:
         DatasetError: A file cannot be read, or holds something else than documents.
     """
+    if track := track_in(path):
+        for file, due in corpus_files(track):
+            found = 0
+            for found, document in enumerate(_documents_in(file), 1):  # noqa: B007 - counted
+                yield document
+            if found != due:
+                raise DatasetError(f"{file}: got {found:,} documents, expected {due:,} as {track.file} says")
+        return
     for file in files_of(path):
         yield from _documents_in(file)
 
 
 def files_of(path: str) -> list[str]:
-    """The files that a path stands for: itself, those in a directory, or those that a pattern names, sorted.
+    """The files that a path stands for: itself, those in a directory or of a pattern, sorted, or a track's corpora.
 
     Files and folders whose names begin with `.` or `_` are left out: marks of programs that wrote the others.
 
     Raises:
         DatasetError: There are none.
     """
+    if track := track_in(path):
+        return [file.path for file in corpus_files(track)]
     if Path(path).is_dir():
         below = (file.relative_to(path).parts for file in Path(path).rglob("*") if file.is_file())
         files = [str(Path(path, *parts)) for parts in below if not any(part[0] in "._" for part in parts)]

@@ -7,6 +7,7 @@ import pytest
 import zstandard
 
 from lab.cli.app import main
+from lab.init.files import name_from
 from lab.profiles import load_profile
 from lab.profiles.mapping import load_mapping
 from lab.profiles.suites import load_suite
@@ -211,3 +212,24 @@ def test_a_dry_run_prints_the_files_and_writes_none(
     assert initialised(monkeypatch, "books.ndjson") == 0
     for name in (path.replace("used-books", "books") for path in WRITTEN):
         assert f"not written: {name}\n{(folder / name).read_text()}" in printed
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("Used_Books.ndjson.gz", "used-books"),
+        ("books.csv", "books"),
+        ("books.json.bz2", "books"),
+        ("day=1/books.parquet", "books"),
+        ("logs/", "logs"),
+        ("logs/*.json", "logs"),
+        ("geonames/track.json", "geonames"),
+        ("geonames/track.json#geonames", "geonames"),
+        ("geonames", "geonames"),
+    ],
+)
+def test_a_profile_is_named_after_its_documents(folder: Path, path: str, name: str) -> None:
+    """Without what says how they are packed; a track and a pattern have the name of their folder."""
+    (folder / "geonames").mkdir()
+    (folder / "geonames" / "track.json").touch()
+    assert name_from(path) == name
