@@ -10,6 +10,7 @@ import orjson
 
 from lab.endpoints import OPEN, HttpAccess
 from lab.errors import StackError
+from producers.json_values import loaded
 
 JSON = {"Content-Type": "application/json"}
 RETRY_S = 0.5
@@ -107,6 +108,6 @@ class HttpService:
 def parsed(response: httpx.Response) -> Any:
     """The answer as JSON, or else its text; `None` for none."""
     try:
-        return orjson.loads(response.content) if response.content else None
+        return loaded(response.content) if response.content else None
     except orjson.JSONDecodeError:
         return response.text[:LONGEST_TEXT]

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from producers.dataset import Dataset, DatasetError, Record
 from producers.datasets.source.copy import copy_of, document_in, text_in
-from producers.datasets.source.document import Document, loaded, parsed_document
+from producers.datasets.source.document import Document, parsed_document
 from producers.datasets.source.read import documents_of, is_plain, needs_rewriting
 from producers.datasets.source.unpack import CHUNK_BYTES
+from producers.json_values import loaded
 
 __all__ = ["FileDocuments", "is_plain", "key_of", "make_file", "numbered_documents", "parsed_document"]
 

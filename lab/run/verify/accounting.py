@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
@@ -17,6 +16,7 @@ from lab.records.verification import DeadLetterReason, DeliveryFailure, Document
 from lab.run.verify.contents import AS_STORED, SourceRules
 from lab.run.verify.refusal_reasons import general_reason
 from producers.delivery import Failure, in_words
+from producers.json_values import loaded
 
 NAMED = 3
 """Missing or altered documents that are named; the rest is counted."""
@@ -183,7 +183,7 @@ def altered(
     return [
         document_id
         for document_id, document in expected.items()
-        if document_id not in stored or not rules.is_same(orjson.loads(document), stored[document_id], rebuilt)
+        if document_id not in stored or not rules.is_same(loaded(document), stored[document_id], rebuilt)
     ]
 
 

@@ -20,7 +20,8 @@ from math import floor, isclose
 from typing import Any, Literal
 
 import numpy as np
-import orjson
+
+from producers.json_values import dumped
 
 VECTOR_ROUNDING = 1e-6
 """A vector that is normalised, stored and multiplied again passes some roundings of 6e-8 each."""
@@ -76,7 +77,7 @@ def is_same_vector(produced: object, stored: object) -> bool:
 
 def text(value: object, _: FieldMapping) -> str:
     """A value as a field of strings takes it: `true`, `1`."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return value if isinstance(value, str) else dumped(value).decode()
 
 
 def number(value: object, of: FieldMapping) -> float:
@@ -277,7 +278,7 @@ class SourceRules:
         if self.kind == "none":
             raise FormlessError("_source")
         if self.kind != "rebuilt" or not isinstance(document, dict):
-            return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+            return dumped(document)
         return frozenset(
             (path, self.form_of_field(path, values))
             for path, values in self.leaves(document, prefix).items()
@@ -298,7 +299,7 @@ class SourceRules:
             return frozenset(flattened(values))
         if kind in ONCE:
             return frozenset(kept(values, of, ONCE[kind]))
-        return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
+        return dumped(values)
 
 
 AS_STORED = SourceRules()
@@ -344,7 +345,7 @@ def kept(values: Sequence[Any], of: FieldMapping, rule: Callable[[Any, FieldMapp
         try:
             yield rule(value, of)
         except (KeyError, TypeError, ValueError, OverflowError):
-            yield value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+            yield value if isinstance(value, str) else dumped(value).decode()
 
 
 def flattened(values: Sequence[Any], path: str = "") -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
-import orjson
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import DeadLetter, KafkaTopics
@@ -35,6 +34,7 @@ from lab.run.verify.accounting import (
 from lab.run.verify.contents import FormlessError, SourceRules
 from lab.run.verify.topic import TopicComparison, compare_topic
 from producers.dataset import Dataset
+from producers.json_values import loaded
 from producers.part import parts_of
 
 SOURCES_AT_ONCE = 200
@@ -336,7 +336,7 @@ def produced_hashes(
     records = chain.from_iterable(target.dataset.batches(0, target.dataset.documents))
     values = ((value for _, value in pairs) for pairs in (records, refused.values()))
     try:
-        produced, dead = (content_hashes((orjson.loads(target.as_stored(v)) for v in each), rules) for each in values)
+        produced, dead = (content_hashes((loaded(target.as_stored(v)) for v in each), rules) for each in values)
     except FormlessError:
         return None
     return produced, dead

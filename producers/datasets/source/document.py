@@ -1,11 +1,11 @@
-"""A document as a file holds it, and its JSON as Elasticsearch reads it."""
+"""A document as a file holds it, and what its JSON says."""
 
-import json
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from producers.dataset import DatasetError
+from producers.json_values import loaded
 
 JSON_KINDS: Final = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 
@@ -26,28 +26,6 @@ class Document(NamedTuple):
     id: str | None = None
     routing: str | None = None
     index: str | None = None
-
-
-def loaded(text: bytes) -> Any:
-    r"""The value of a JSON text that Elasticsearch takes.
-
-    Elasticsearch takes half a surrogate pair in an escape (`"\ud800"`) and numbers beyond a double, which `orjson`
-    refuses.
-
-    Raises:
-        orjson.JSONDecodeError: It is no JSON.
-    """
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        try:
-            return json.loads(text.decode(), parse_constant=_refuse)
-        except (ValueError, RecursionError):
-            raise error from None
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
 
 
 def parsed_document(where: object, document: bytes) -> dict[str, Any]:

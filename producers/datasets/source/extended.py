@@ -14,6 +14,7 @@ import orjson
 
 from producers.dataset import DatasetError
 from producers.datasets.source.document import Document
+from producers.json_values import refuse_constant
 
 HIT: Final = frozenset({"_id", "_source"})
 """Keys of a search hit, as elasticdump writes one per line; the others describe it, too."""
@@ -32,15 +33,17 @@ def rewritten(document: Document) -> Document:
     """The document without `_id`, which becomes its id, and with plain values; itself where it has none of these.
 
     Raises:
-        DatasetError: It holds half a surrogate pair, and must be written anew.
+        DatasetError: It cannot be written anew: it holds half a surrogate pair, or a name twice in an object.
     """
     text = document.text
     if b'"_id"' not in text and b'"$' not in text:
         return document
-    wrappers = 0
+    wrappers = repeated = 0
 
-    def plain(value: dict[str, Any]) -> Any:
-        nonlocal wrappers
+    def plain(pairs: list[tuple[str, Any]]) -> Any:
+        nonlocal wrappers, repeated
+        value = dict(pairs)
+        repeated += len(pairs) - len(value)
         found = plain_value(value)
         if found is NO_WRAPPER:
             return value
@@ -48,11 +51,14 @@ def rewritten(document: Document) -> Document:
         return found
 
     try:
-        parsed = json.loads(text.decode(), parse_int=Number, parse_float=Number, object_hook=plain)
+        numbers = {"parse_int": Number, "parse_float": Number, "parse_constant": refuse_constant}
+        parsed = json.loads(text.decode(), object_pairs_hook=plain, **numbers)
     except (ValueError, RecursionError):
         return document
     if not isinstance(parsed, dict) or not (wrappers or "_id" in parsed):
         return document
+    if repeated:
+        raise DatasetError(f"{document.place}: an object has a name twice, which Elasticsearch rejects")
     if parsed.keys() >= HIT and isinstance(parsed["_source"], dict):
         source, routing, index = parsed["_source"], parsed.get("_routing"), parsed.get("_index")
     else:
@@ -61,7 +67,11 @@ def rewritten(document: Document) -> Document:
         identity = parsed.get("_id")
         if not isinstance(identity, str | None):
             identity = json_of(identity).decode()
-        beside = {"routing": document.routing or routing, "index": document.index or index}
+        beside = {
+            "routing": document.routing or (routing if isinstance(routing, str) else None),
+            "index": document.index or (index if isinstance(index, str) else None),
+        }
+        json_of([identity, *beside.values()])
         return document._replace(text=json_of(source), id=document.id or (identity and str(identity)), **beside)
     except TypeError as error:
         raise DatasetError(f"{document.place}: cannot be written without its _id: {error}") from error

@@ -8,8 +8,9 @@ from typing import BinaryIO, Final
 import orjson
 
 from producers.dataset import DatasetError
-from producers.datasets.source.document import Document, kind_of, loaded
+from producers.datasets.source.document import Document, kind_of
 from producers.datasets.source.unpack import CHUNK_BYTES
+from producers.json_values import loaded
 
 LONGEST_LINE_BYTES: Final = 1 << 24
 """A longer first line is no document by itself, but holds many."""

@@ -79,7 +79,10 @@ def is_plain(path: str) -> bool:
 
 def needs_rewriting(text: bytes) -> bool:
     """Check that a line is not sent as it stands: it is an action of the bulk format, or holds more than fields."""
-    return action_in(text) is not None or rewritten(line := Document("", text)) is not line
+    try:
+        return action_in(text) is not None or rewritten(line := Document("", text)) is not line
+    except DatasetError:
+        return True
 
 
 def _documents_in(path: str) -> Iterator[Document]:

@@ -398,3 +398,27 @@ def test_a_folder_or_a_pattern_is_all_of_its_files(tmp_path: Path, message: Make
     with pytest.raises(DatasetError) as refused:
         make_dataset("file", path=str(tmp_path / "data"), key="id")
     assert str(refused.value).replace(f"{tmp_path}/", "") == message("data/b/2.json:2", "id")
+
+
+@pytest.mark.parametrize("text", [r'{"id":"a","b":"\ud800"}', '{"id":"a","b":1e400}', '{"id":"a","b":1,"b":2}'])
+def test_what_elasticsearch_may_take_is_sent_as_it_stands(tmp_path: Path, text: str) -> None:
+    """Half a surrogate pair, a number beyond a double, a name twice: the server says what it takes."""
+    assert records(dataset_of(tmp_path / "file", text, key="id")) == [(b"a", text.encode())]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "facts"),
+    [
+        (r'{"id":"\ud800"}', {"key": "id"}, ("file:1: id", "surrogate")),
+        (r'{"_id":"\ud800"}', {}, ("file:1", "_id")),
+        (r'{"_id":"a","b":"\ud800"}', {}, ("file:1", "_id")),
+        ('{"_id":"a","b":1,"b":2}', {}, ("file:1", "twice")),
+        ('{"a":NaN}', {}, ("file:1", "JSON")),
+        ('{"_id":"a","b":NaN}', {}, ("file:1", "JSON")),
+    ],
+)
+def test_what_cannot_be_sent_is_refused(
+    tmp_path: Path, content: str, options: dict[str, str], facts: tuple[str, ...], message: MakeMessage
+) -> None:
+    """A key is text in UTF-8, and a document that is written anew has all that it had."""
+    assert refusal(tmp_path / "file", content, **options) == message(*facts)

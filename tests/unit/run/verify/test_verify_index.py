@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from lab.clients.kafka import DeadLetter
 from lab.errors import StackError
 from lab.run.names import Names
-from lab.run.verify.accounting import DeliveredRecords, hash_of, hashes_of
+from lab.run.verify.accounting import DeliveredRecords, altered, hash_of, hashes_of
 from lab.run.verify.verify import (
     KeyIds,
     OffsetIds,
     VerificationTarget,
+    content_hash,
     routings_of,
     stored_documents,
     stored_hashes,
@@ -300,3 +301,10 @@ def test_routings_are_those_of_the_ids_asked_for() -> None:
     """A document without one is left out, and a dataset without any is not read."""
     assert routings_of(RoutedPrices(), {"book-1", "book-7", "book-13"}) == {"book-1": "shop-1", "book-13": "shop-3"}
     assert routings_of(Prices(), {"book-1"}) == {}
+
+
+def test_a_document_with_half_a_surrogate_pair_is_compared() -> None:
+    """Elasticsearch takes its escape, and gives it back."""
+    assert altered({"a": rb'{"t":"\ud800"}'}, {"a": {"t": "\ud800"}}) == []
+    assert altered({"a": rb'{"t":"\ud800"}'}, {"a": {"t": "?"}}) == ["a"]
+    assert content_hash({"t": "\ud800", "n": 1}) == content_hash({"n": 1, "t": "\ud800"}) != content_hash({"n": 1})
