@@ -15,8 +15,9 @@ METADATA: Final = frozenset(
     {"_id", "_index", "_type", "op_type", "routing", "_routing", "parent", "_parent", "pipeline", "dynamic_templates"}
     | {"version", "_version", "version_type", "_version_type", "if_seq_no", "if_primary_term", "_source"}
     | {"retry_on_conflict", "_retry_on_conflict", "require_alias", "require_data_stream", "list_executed_pipelines"}
+    | {"dynamic_template_params"}
 )
-"""What an action line may hold: `BulkRequestParser` of Elasticsearch 9, and what earlier versions took."""
+"""Keys that an action line may have, by `BulkRequestParser` of Elasticsearch 9 and of earlier versions."""
 
 
 def action_in(text: bytes) -> tuple[str, dict[str, Any]] | None:

@@ -95,7 +95,7 @@ def _found(track: Path, corpus: dict[str, Any], name: str, base_url: str | None)
 
 
 def _caches() -> Iterator[Path]:
-    """Where Rally and OpenSearch Benchmark keep corpora."""
+    """Folders in which Rally and OpenSearch Benchmark keep corpora."""
     home = Path(os.environ.get("RALLY_HOME", Path.home())) / ".rally"
     settings = configparser.RawConfigParser()
     settings.read(home / "rally.ini")

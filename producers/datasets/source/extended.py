@@ -1,4 +1,4 @@
-"""What a document holds beside its fields: its `_id`, a search hit around it, MongoDB's extended JSON.
+"""Content of a document beside its fields: its `_id`, a search hit around it, MongoDB's extended JSON.
 
 Elasticsearch rejects a document with a field `_id` or `_source`, and reads MongoDB's values as objects.
 Source: MongoDB Extended JSON (v2), and the strict mode of v1, which mongoexport wrote up to 4.0.

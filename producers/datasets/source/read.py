@@ -1,4 +1,4 @@
-"""The documents of a file, in whatever form it has them."""
+"""The documents of a file, a folder, a pattern or a track, in any form."""
 
 import glob
 from collections.abc import Iterator
@@ -100,6 +100,6 @@ def _documents_in(path: str) -> Iterator[Document]:
 
 
 def _separator_in(head: bytes) -> str | None:
-    """What separates the columns of a table; `None` for any other text."""
+    """The character between the columns of a table; `None` for any other text."""
     first = next((line for line in head.splitlines(keepends=True) if line.strip()), b"")
     return None if first.lstrip()[:1] in {b"{", b"["} or is_document(first) else separator_of(first)

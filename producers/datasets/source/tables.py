@@ -28,7 +28,7 @@ DUCKDB_MEMORY: Final = "512MB"
 
 
 def separator_of(first: bytes) -> str | None:
-    """What separates the names in the first line of a table; `None` for a line of no table."""
+    """The character between the names in the first line of a table; `None` for a line of no table."""
     try:
         counts = {each: len(next(csv.reader([first.decode()], delimiter=each, strict=True))) for each in SEPARATORS}
     except (UnicodeError, csv.Error, StopIteration):

@@ -117,6 +117,10 @@ def unpacked(path: str) -> Iterator[Unpacked]:
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[BinaryIO]:
     """A file while it is open; an error of reading or decompressing it is one sentence."""
+    if Path(path).exists() and not Path(path).is_file():
+        raise DatasetError(
+            f"{path}: got a stream, expected a file, which is read more than once; write it to one first"
+        )
     try:
         with Path(path).open("rb") as file:
             yield file

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import lzma
+import os
 import pickle
 import subprocess
 import sys
@@ -166,6 +167,14 @@ def test_what_is_no_file_is_refused(tmp_path: Path, name: str, message: MakeMess
     with pytest.raises(DatasetError) as refused:
         make_dataset("file", path=str(tmp_path / name), key="id")
     assert str(refused.value) == message(tmp_path / name)
+
+
+def test_a_stream_is_refused(tmp_path: Path, message: MakeMessage) -> None:
+    """It could be read once alone, and its beginning says how to read it."""
+    os.mkfifo(tmp_path / "books")
+    with pytest.raises(DatasetError) as refused:
+        make_dataset("file", path=str(tmp_path / "books"), key="id")
+    assert str(refused.value) == message(tmp_path / "books", "stream")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bz2.compress, lzma.compress])
