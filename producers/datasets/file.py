@@ -169,6 +169,7 @@ class _Reading:
     """Documents checked so far: where each begins, a hash of each key, a hash of all contents.
 
     Attributes:
+        has_ids: True where the file gives ids, and no other key is named.
         routed_hashes: A hash of each key with its routing; empty where no document has one.
     """
 
@@ -181,30 +182,28 @@ class _Reading:
         self.offsets, self.key_hashes = array("q"), array("q")
         self.content = hashlib.blake2b(digest_size=16)
         self.first: Document | None = None
+        self.has_ids = False
         self.is_routed = False
         self.routed_hashes = array("q")
-
-    @property
-    def has_ids(self) -> bool:
-        """True where the file gives ids, and no other key is named."""
-        return self.key in {None, ID} and self.first is not None and self.first.id is not None
 
     def take_all(self, plain: Path, most: int | None, *, is_copied: bool = False) -> bool:
         """Check the documents of a file, one per line; false if one of the user's own file is not sent as it stands."""
         with plain.open("rb", buffering=CHUNK_BYTES) as lines:
             self.stamp = _stamp(lines)
             for line_number, offset, line in islice(_lines(lines), most):
-                if not is_copied and needs_rewriting(line):
+                document = document_in(line) if is_copied else Document(f"{self.path}:{line_number}", line)
+                parsed = parsed_document(document.place, document.text)
+                if not is_copied and needs_rewriting(line, parsed):
                     return False
-                self._take(offset, document_in(line) if is_copied else Document(f"{self.path}:{line_number}", line))
+                self._take(offset, document, parsed)
         return True
 
-    def _take(self, offset: int, document: Document) -> None:
-        parsed = parsed_document(document.place, document.text)
+    def _take(self, offset: int, document: Document, parsed: dict[str, Any]) -> None:
         if self.timestamp is not None and field_at(parsed, self.timestamp) is None:
             raise DatasetError(f"{document.place}: {self.timestamp}: the timestamp field is missing")
         if self.first is None:
             self.first = document
+            self.has_ids = self.key in {None, ID} and document.id is not None
         found = self._key(document, parsed)
         _check_size(document.place, found, document.text, self.max_message_bytes)
         self.offsets.append(offset)

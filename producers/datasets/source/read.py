@@ -15,6 +15,7 @@ from producers.datasets.source.json_text import first_line, is_document, json_do
 from producers.datasets.source.tables import PARQUET, csv_documents, parquet_documents, separator_of
 from producers.datasets.source.unpack import unpacked
 from producers.datasets.source.unreadable import refuse_unreadable
+from producers.json_values import loaded
 
 LOOKED_AT: Final = 1000
 """Lines from which a form is told."""
@@ -73,12 +74,16 @@ def is_plain(path: str) -> bool:
         if not content.as_it_stands:
             return False
         _, first = first_line(content.stream)
-        lines = (line for line in islice(content.stream, LOOKED_AT))
-        return is_document(first) and not any(map(needs_rewriting, (first, *lines)))
+        lines = (line.strip() for line in (first, *islice(content.stream, LOOKED_AT)))
+        return is_document(first) and not any(
+            needs_rewriting(line, loaded(line)) for line in lines if line and is_document(line)
+        )
 
 
-def needs_rewriting(text: bytes) -> bool:
+def needs_rewriting(text: bytes, parsed: object) -> bool:
     """Check that a line is not sent as it stands: it is an action of the bulk format, or holds more than fields."""
+    if not isinstance(parsed, dict) or (b"$" not in text and "_id" not in parsed and len(parsed) != 1):
+        return False
     try:
         return action_in(text) is not None or rewritten(line := Document("", text)) is not line
     except DatasetError:
