@@ -107,4 +107,4 @@ def _documents_in(path: str) -> Iterator[Document]:
 def _separator_in(head: bytes) -> str | None:
     """The character between the columns of a table; `None` for any other text."""
     first = next((line for line in head.splitlines(keepends=True) if line.strip()), b"")
-    return None if first.lstrip()[:1] in {b"{", b"["} or is_document(first) else separator_of(first)
+    return None if first.lstrip(b"\x1e, \t")[:1] in {b"{", b"["} or is_document(first) else separator_of(first)

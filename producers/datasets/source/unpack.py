@@ -74,8 +74,8 @@ ENCODINGS: Final[Mapping[bytes, str]] = {
     rb"\xef\xbb\xbf": "utf-8-sig",
     rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": "utf-32",
     rb"\xff\xfe|\xfe\xff": "utf-16",
-    rb"[\[{\"\w]\x00": "utf-16-le",
-    rb"\x00[\[{\"\w]": "utf-16-be",
+    rb"[\[{\"\w]\x00[^\x00]\x00": "utf-16-le",
+    rb"\x00[\[{\"\w]\x00[^\x00]": "utf-16-be",
 }
 """Beginning of a text → its encoding, by its mark, or by the zeros beside its first letter."""
 
