@@ -2,10 +2,9 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import orjson
 
@@ -29,11 +28,17 @@ def copy_of(path: str, documents: int | None) -> Path:
         copy, most = _COPIES[known]
         if most is None or (documents is not None and documents <= most):
             return copy
-    lines = map(_line, islice(documents_of(path), documents))
-    with tempfile.TemporaryFile() as file:
-        _write(file, lines, path)
-        # Without a name it goes with this process, however that ends; the producers open it by way of this process.
-        copy = Path(f"/proc/{os.getpid()}/fd/{os.dup(file.fileno())}")
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.writelines(map(_line, islice(documents_of(path), documents)))
+            file.flush()
+            # Without a name it goes with this process, however that ends; the producers open it by way of this process.
+            copy = Path(f"/proc/{os.getpid()}/fd/{os.dup(file.fileno())}")
+    except OSError as error:
+        raise DatasetError(
+            f"{path}: its temporary copy in {tempfile.gettempdir()} cannot be written: {error.strerror}; "
+            "free some room, or name another folder in TMPDIR"
+        ) from error
     _COPIES[known] = copy, documents
     return copy
 
@@ -53,18 +58,6 @@ def text_in(line: bytes) -> bytes:
 def _line(document: Document) -> bytes:
     place, text, *named = document
     return orjson.dumps([place, *named]) + b"\t" + text + b"\n"
-
-
-def _write(file: BinaryIO, lines: Iterator[bytes], path: str) -> None:
-    # An error of reading is a sentence already; one of writing is about another folder.
-    try:
-        file.writelines(lines)
-        file.flush()
-    except OSError as error:
-        raise DatasetError(
-            f"{path}: its temporary copy in {tempfile.gettempdir()} cannot be written: {error.strerror}; "
-            "free some room, or name another folder in TMPDIR"
-        ) from error
 
 
 def _stamp(path: str) -> tuple[str, int, int]:

@@ -196,6 +196,17 @@ def test_the_temporary_folder_keeps_what_users_put_there(tmp_path: Path, monkeyp
     assert {path.name for path in (tmp_path / "temporary").iterdir()} == theirs
 
 
+def test_a_copy_that_has_no_room_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
+    """The temporary folder is named, since it is not the file that is full; no part of the copy stays open."""
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: Path("/dev/full").open("wb"))  # noqa: SIM115
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    sentence = refusal(tmp_path / "books.ndjson.gz", gzip.compress(LINES))
+    assert sentence == message("books.ndjson.gz", "No space left", "TMPDIR", folder=tempfile.gettempdir())
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+
+
 def test_a_process_that_is_sent_the_dataset_reads_the_decompressed_copy(tmp_path: Path) -> None:
     """Producer processes get the dataset pickled."""
     dataset = file_dataset(tmp_path / "books.ndjson.gz", gzip.compress(LINES))
