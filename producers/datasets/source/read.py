@@ -93,7 +93,7 @@ def needs_rewriting(text: bytes, parsed: object) -> bool:
 def _documents_in(path: str) -> Iterator[Document]:
     with unpacked(path) as content:
         refuse_unreadable(path, content.head, is_packed=not content.as_it_stands)
-        if content.head.startswith(PARQUET):
+        if PARQUET.match(content.head):
             if not content.as_it_stands:
                 raise DatasetError(f"{path}: got compressed Parquet, expected Parquet itself; decompress it first")
             yield from parquet_documents(path)

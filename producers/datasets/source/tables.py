@@ -15,8 +15,9 @@ import orjson
 from producers.dataset import DatasetError
 from producers.datasets.source.document import Document
 from producers.datasets.source.unpack import readable, unpacked
+from producers.datasets.source.unreadable import BINARY
 
-PARQUET: Final = b"PAR1"
+PARQUET: Final = re.compile(rb"PAR1" + BINARY, re.DOTALL)
 SEPARATORS: Final = ",\t;|"
 JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 LARGEST_FIELD_CHARACTERS: Final = 100 << 20

@@ -65,7 +65,7 @@ def _frames(stream: BinaryIO) -> Iterator[bytes]:
 CODECS: Final[Mapping[bytes, Callable[[BinaryIO], io.IOBase]]] = {
     rb"\x1f\x8b\x08": lambda stream: gzip.GzipFile(fileobj=stream),
     rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18": lambda stream: _Pieces(_frames(stream)),
-    rb"BZh[1-9][1\x17]": bz2.BZ2File,
+    rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)": bz2.BZ2File,
     rb"\xfd7zXZ\x00": lzma.LZMAFile,
 }
 """Beginning of a compressed file → its reader, for files of several members, frames or streams, too."""

@@ -6,11 +6,13 @@ from typing import Final
 
 from producers.dataset import DatasetError
 
+BINARY: Final = rb".{0,1000}?[\x00-\x08\x0e-\x1a\x1c-\x1f]"
+"""Bytes that no text has: they tell an ORC file from a table whose first column is ORCID."""
 UNREADABLE: Final[Mapping[bytes, tuple[str, str]]] = {
     rb"Obj\x01": ("an Avro file", "avro-tools tojson {path} > documents.ndjson"),
-    rb"ORC": ("an ORC file", "orc-tools data {path} > documents.ndjson"),
-    rb"PARE": ("an encrypted Parquet file", "decrypt it with the program that wrote it"),
-    rb"ARROW1": (
+    rb"ORC" + BINARY: ("an ORC file", "orc-tools data {path} > documents.ndjson"),
+    rb"PARE" + BINARY: ("an encrypted Parquet file", "decrypt it with the program that wrote it"),
+    rb"ARROW1\x00\x00": (
         "an Arrow file",
         "python -c 'import sys, pyarrow.feather as f, pyarrow.parquet as p; p.write_table(f.read_table(sys.argv[1]), "
         "sys.argv[2])' {path} documents.parquet",

@@ -339,6 +339,13 @@ def test_rows_of_a_table_are_documents(tmp_path: Path, separator: str, encoding:
     ]
 
 
+@pytest.mark.parametrize("name", ["ORCID", "PARENT", "PAR1", "Object", "BZh91", "ARROW1"])
+def test_a_table_may_begin_as_another_form(tmp_path: Path, name: str) -> None:
+    """Bytes that no text has tell them apart."""
+    dataset = dataset_of(tmp_path / "file", f"{name},b\n1,2\n")
+    assert dataset.document(0) == b'{"%b":1,"b":2}' % name.encode()
+
+
 @pytest.mark.parametrize(
     ("content", "facts"),
     [
@@ -376,7 +383,7 @@ def test_a_table_that_does_not_serve_is_refused(
         (b"\x04\x22\x4d\x18", "lz4"),
         (b"SQLite format 3\x00", "sqlite3"),
         (b'\n<?xml version="1.0"?>', "yq"),
-        (gzip.compress(b"PAR1", mtime=0), "decompress"),
+        (gzip.compress(b"PAR1\x15\x04", mtime=0), "decompress"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[:4].hex(),
 )
