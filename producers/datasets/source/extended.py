@@ -36,7 +36,7 @@ def rewritten(document: Document) -> Document:
         DatasetError: It cannot be written anew: it holds half a surrogate pair, or a name twice in an object.
     """
     text = document.text
-    if b'"_id"' not in text and b'"$' not in text:
+    if b"$" not in text and b'"_id"' not in text:
         return document
     wrappers = repeated = 0
 
@@ -51,8 +51,13 @@ def rewritten(document: Document) -> Document:
         return found
 
     try:
-        numbers = {"parse_int": Number, "parse_float": Number, "parse_constant": refuse_constant}
-        parsed = json.loads(text.decode(), object_pairs_hook=plain, **numbers)
+        parsed = json.loads(
+            text.decode(),
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=refuse_constant,
+            object_pairs_hook=plain,
+        )
     except (ValueError, RecursionError):
         return document
     if not isinstance(parsed, dict) or not (wrappers or "_id" in parsed):
