@@ -229,9 +229,10 @@ class _Reading:
             raise DatasetError(
                 f"{document.place}: has {has} _id, {self.first.place} has {had}; give all documents one, or name a key"
             )
-        if document.index != self.first.index:
+        first = self.first
+        if document.index_name != first.index_name:
             raise DatasetError(
-                f"{document.place}: got index {document.index}, expected {self.first.index} as at {self.first.place}: "
+                f"{document.place}: got index {document.index_name}, expected {first.index_name} as at {first.place}: "
                 "ids are unique in one index; split the file, or name a key"
             )
         if not document.id:

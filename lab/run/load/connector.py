@@ -10,8 +10,8 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
 from lab.extensions import Ids, Pipeline, PipelineContext
 from lab.profiles import Profile
+from lab.profiles.connector_keys import OURS
 from lab.profiles.mapping import TEMPLATES, load_template
-from lab.run.load.availability import OURS
 from lab.run.names import Names
 from lab.run.phases import RunContext
 from producers.dataset import Dataset

@@ -58,7 +58,7 @@ class Sink:
             ProfileError: One is refused, or the pipeline cannot route documents as their file says.
         """
         sink = self.run.profile.sink
-        if self.run.dataset.is_routed and not sink.is_connector:
+        if not sink.is_connector and self.run.dataset.is_routed:
             kind = "command" if sink.command else "pipeline"
             raise ProfileError(f"sink.{kind}: got a {kind}, {ROUTES}")
         self._asked(self.pipeline.prepare)

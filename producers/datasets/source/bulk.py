@@ -54,8 +54,7 @@ def without_actions(documents: Iterable[Document]) -> Iterator[Document]:
             yield document
         return
     for line in chain([first], rest):
-        document = next(rest, None)
-        described = _described(line, document)
+        described = _described(line, next(rest, None))
         if line is first and action_in(described.text):
             raise DatasetError(
                 f"{described.place}: got a second action line, expected a document; if these are documents "

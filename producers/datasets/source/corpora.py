@@ -158,16 +158,16 @@ class _Unknown(jinja2.ChainableUndefined):
     def _itself(self, *_: object, **__: object) -> "_Unknown":
         return self
 
-    __call__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _itself
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __pos__ = _itself
+    __call__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _itself  # type: ignore[assignment]
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __pos__ = _itself  # type: ignore[assignment]
 
     def _no(self, _: object) -> bool:
         return False
 
-    __lt__ = __le__ = __gt__ = __ge__ = _no
+    __lt__ = __le__ = __gt__ = __ge__ = _no  # type: ignore[assignment]
 
-    def __int__(self) -> int:
+    def __int__(self) -> int:  # type: ignore[override]
         return 0
 
-    def __float__(self) -> float:
+    def __float__(self) -> float:  # type: ignore[override]
         return 0.0

@@ -18,14 +18,14 @@ class Document(NamedTuple):
         text: Its JSON on one line.
         id: The id that the file gives it beside its fields.
         routing: The routing that the file gives it.
-        index: The index that the file names for it.
+        index_name: The index that the file names for it.
     """
 
     place: str
     text: bytes
     id: str | None = None
     routing: str | None = None
-    index: str | None = None
+    index_name: str | None = None
 
 
 def parsed_document(where: object, document: bytes) -> dict[str, Any]:

@@ -72,12 +72,10 @@ def rewritten(document: Document) -> Document:
         identity = parsed.get("_id")
         if not isinstance(identity, str | None):
             identity = json_of(identity).decode()
-        beside = {
-            "routing": document.routing or (routing if isinstance(routing, str) else None),
-            "index": document.index or (index if isinstance(index, str) else None),
-        }
-        json_of([identity, *beside.values()])
-        return document._replace(text=json_of(source), id=document.id or (identity and str(identity)), **beside)
+        routing = document.routing or (routing if isinstance(routing, str) else None)
+        index = document.index_name or (index if isinstance(index, str) else None)
+        json_of([identity, routing, index])
+        return Document(document.place, json_of(source), document.id or (identity and str(identity)), routing, index)
     except TypeError as error:
         raise DatasetError(f"{document.place}: cannot be written without its _id: {error}") from error
 

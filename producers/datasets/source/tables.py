@@ -131,7 +131,7 @@ def parquet_documents(path: str) -> Iterator[Document]:
 
     with readable(path) as file:
         source = [f"/proc/self/fd/{file.fileno()}"]  # DuckDB takes `*` and `[` in a name for a pattern
-        settings = {"threads": 1, "memory_limit": DUCKDB_MEMORY}
+        settings: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "memory_limit": DUCKDB_MEMORY}
         try:
             with duckdb.connect(config=settings) as connection:
                 described = connection.execute("FROM read_parquet(?) LIMIT 0", source).description

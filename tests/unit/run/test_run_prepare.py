@@ -32,6 +32,7 @@ from lab.stack.places import ROOT
 from lab.stream import prepare as stream_prepare
 from lab.stream.prepare import prepare_stream
 from tests.unit.clients.rest_server import rest
+from tests.unit.producers.fakes import NumberedDocuments
 from tests.unit.run.contexts import Recorder
 from tests.unit.run.displays import SilentProgress
 
@@ -235,7 +236,7 @@ def test_the_sink_of_a_killed_run_has_gone_before_the_index_is_made(tmp_path: Pa
     """It would go on writing its documents, into the new index, too."""
     target = Target("local", ENDPOINTS, process_ids=dict, servers=(), java_versions={}, fresh=False)
     folder = RunFolder(tmp_path, "20260101-000017")
-    documents = cast("Any", None)
+    documents = NumberedDocuments(7)
     context = RunContext(load_profile("quickstart"), documents, target, folder, ROOT, progress=SilentProgress())
     run = runner._RunUnderWay(context, sleep=cast("Any", None))
     run.prepare()
