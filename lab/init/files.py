@@ -30,6 +30,7 @@ index:
   number_of_replicas: 0
 load:
   mode: drain
+  warm_up_documents: 200_000
 """
 
 SUITE = """\
