@@ -25,6 +25,9 @@ class ConnectWorker:
 
     Args:
         url: Of several workers, separated by commas: each knows all connectors of the group.
+
+    Attributes:
+        unanswered: The connector whose creation was asked for and not answered, as after Ctrl-C.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class ConnectWorker:
             sleep=sleep,
             clock=clock,
         )
+        self.unanswered: str | None = None
         # A worker is told the sink's secrets, and might repeat them in what it says of a configuration.
         self._hide = access.hide
 
@@ -116,14 +120,25 @@ class ConnectWorker:
         Raises:
             ProfileError: The worker refuses the configuration.
         """
+        self.unanswered = name
         response = self._http.send("PUT", f"/connectors/{name}/config", config)
+        self.unanswered = None
         if response.status_code == httpx.codes.BAD_REQUEST:
             raise ProfileError(f"sink.config: the connector rejects it: {self._words(response)}")
         self._answer(response, f"connector {name}: cannot be made")
 
-    def delete(self, name: str) -> None:
-        """Stop and remove a connector, which need not exist."""
+    def delete(self, name: str, *, made_within_s: float = 0.0) -> None:
+        """Stop and remove a connector, which need not exist.
+
+        Args:
+            made_within_s: Time within which one may still come into being, since its creation was asked for and not
+                answered.
+        """
+        ends_s = self._clock() + made_within_s
         response = self._http.send("DELETE", f"/connectors/{name}")
+        while response.status_code == httpx.codes.NOT_FOUND and self._clock() < ends_s:
+            self._sleep(0.1)
+            response = self._http.send("DELETE", f"/connectors/{name}")
         if not response.is_success and response.status_code != httpx.codes.NOT_FOUND:
             raise StackError(f"connector {name}: cannot be removed: {self._words(response)}")
 

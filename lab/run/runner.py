@@ -262,7 +262,9 @@ class _RunUnderWay:
             leaving.callback(self.stop_load)
             # A server that is gone has nothing left to remove, and what ended the run is the error to report.
             with contextlib.suppress(SluiceError):
-                leaving_worker.delete(self.run.names.connector)
+                is_coming = self.worker.unanswered == self.run.names.connector
+                made_within_s = CLEANUP_TIMEOUT_S if is_coming else 0.0
+                leaving_worker.delete(self.run.names.connector, made_within_s=made_within_s)
             # Where this fails, the guard tries it again, and longer.
             is_clean = False
             with contextlib.suppress(SluiceError):

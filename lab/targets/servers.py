@@ -106,11 +106,11 @@ class Servers(ABC):
         refuse_updates(profile, dataset)
         refuse_empty_indices(profile, dataset)
         with self.held():
-            target = self.target(profile)
+            target = warmed_up(profile, dataset, self.target(profile))
             folder = RunFolder.create(runs, profile.name)
             try:
                 request = RunRequest(profile, dataset, target, folder, command=typed_command(), drivers=drivers)
-                write_records(warmed_up(request), RunDisplay().showing())
+                write_records(request, RunDisplay().showing())
             finally:
                 # Servers of others keep nothing of ours.
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):

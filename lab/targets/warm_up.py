@@ -1,43 +1,60 @@
-"""An uncounted drain before a run, on servers that have just started and still compile their code."""
+"""An uncounted drain before a run, on servers that have hardly indexed anything and still compile their code."""
 
 import tempfile
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from lab.clients.target import Target, cluster_of
 from lab.console import console
 from lab.display import RunDisplay
+from lab.profiles import Profile
 from lab.profiles.models import Drain
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder
 from lab.run.phases import RunRequest
 from lab.run.prepare import remove_traces
 from lab.run.runner import run_profile
+from producers.dataset import Dataset
 from producers.part import Part
 
+WARM_DOCUMENTS = 100_000
+"""Nodes that have indexed fewer since their start are cold; a warm-up of fewer leaves them so."""
 
-def warmed_up(request: RunRequest) -> RunRequest:
-    """The request of a run, once the profile's warm-up is over where its servers have just started.
 
-    The warm-up drains the first documents, as the run would, into an index of its own; nothing of it stays. Documents
-    whose keys repeat are not drained twice: the first of them are not the last of their keys.
+def warmed_up(profile: Profile, dataset: Dataset, target: Target) -> Target:
+    """The servers of a run, once the profile's warm-up is over where they are cold.
+
+    The warm-up drains the first documents, as the run would, into an index of its own; nothing of it stays once it is
+    over. Documents whose keys repeat are not drained twice: the first of them are not the last of their keys.
     """
-    load, dataset = request.profile.load, request.dataset
+    load = profile.load
     documents = load.warm_up_documents if isinstance(load, Drain) else None
-    if not documents or not request.target.fresh:
-        return request
+    if not documents or not (target.fresh or indexed_since_start(target) < WARM_DOCUMENTS):
+        return target
     numbers = np.arange(min(documents, dataset.documents), dtype=np.int64)
     if dataset.groups(numbers) is not None:
-        return request
-    with tempfile.TemporaryDirectory() as folder:
-        runs = RunFolder.create(Path(folder), request.profile.name)
-        warm_up = replace(request, dataset=Part.of(dataset, numbers), folder=runs)
-        runs.write_text("profile.json", profile_without_secrets(request.profile).model_dump_json(indent=1) + "\n")
-        console.print(f"warm-up: {len(numbers):,} documents, not counted")
-        try:
-            with RunDisplay(("warm-up", "not counted")).showing() as shown:
-                run_profile(warm_up, shown)
-        finally:
-            remove_traces(request.target, request.profile, runs.run_id)
-    return replace(request, target=replace(request.target, fresh=False))
+        return target
+    with tempfile.TemporaryDirectory() as runs:
+        folder = RunFolder.create(Path(runs), profile.name)
+        folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
+        console.print(f"warm-up: the first {len(numbers):,} of {dataset.documents:,} documents, not counted")
+        with RunDisplay(("warm-up", "not counted")).showing() as shown:
+            run_profile(RunRequest(profile, Part.of(dataset, numbers), target, folder), shown)
+        # Not of one that was interrupted: a request of its sink still under way would make the index anew, without our
+        # mark. The next run removes what it has left.
+        remove_traces(target, profile, folder.run_id)
+    return replace(target, fresh=target.fresh and len(numbers) < WARM_DOCUMENTS)
+
+
+def indexed_since_start(target: Target) -> int:
+    """Documents that the least busy node has indexed since it was started, in indices that are gone, too.
+
+    Source: `IndicesService.OldShardsStats` keeps the indexing of shards that have been closed.
+    """
+    with closing(cluster_of(target.endpoints)) as cluster:
+        shown = "filter_path=nodes.*.indices.indexing.index_total"
+        _, answer = cluster.request("GET", f"/_nodes/stats/indices/indexing?{shown}")
+    return min((int(node["indices"]["indexing"]["index_total"]) for node in answer["nodes"].values()), default=0)

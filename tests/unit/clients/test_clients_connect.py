@@ -55,6 +55,36 @@ def test_a_worker_that_only_ever_rebalances_is_given_up(message: MakeMessage) ->
     assert str(failure.value) == message("connector books", 409)
 
 
+def test_a_connector_that_is_still_being_made_is_removed_once_it_is_there() -> None:
+    """Ctrl-C broke off the request that makes it, and the worker goes on with that."""
+    time = Time()
+    with rest((404, {}), (404, {}), (204, {})) as server:
+        worker(server, time).delete("books", made_within_s=5.0)
+    assert [method for method, *_ in server.requests] == ["DELETE"] * 3
+
+
+def test_one_that_never_comes_is_waited_for_no_longer_than_said() -> None:
+    """The request may not have reached the worker."""
+    time = Time()
+    with rest((404, {})) as server:
+        worker(server, time).delete("books", made_within_s=5.0)
+    assert 4.9 < sum(time.naps) < 5.2
+
+
+def test_a_worker_says_whose_creation_was_not_answered() -> None:
+    """Until it is, even with a refusal."""
+    with rest((201, {}), (400, {"message": "no"})) as server:
+        answered = worker(server)
+        answered.create("books", {})
+        with pytest.raises(ProfileError):
+            answered.create("films", {})
+    assert answered.unanswered is None
+    cut = worker(server, patience_s=0.1)
+    with pytest.raises(StackError):
+        cut.create("books", {})
+    assert cut.unanswered == "books"
+
+
 def test_a_refused_configuration_is_the_profiles_fault(message: MakeMessage) -> None:
     """The worker's words are in the sentence, and it is asked once."""
     answer = {"error_code": 400, "message": "batch.size: got 0, expected at least 1"}

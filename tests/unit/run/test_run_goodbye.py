@@ -28,16 +28,19 @@ class Server:
     Attributes:
         calls: What it was asked for, in order.
         failing: What it raises, by method.
+        unanswered: As `ConnectWorker` has it.
     """
+
+    unanswered: str | None = None
 
     def __init__(self, calls: list[str], failing: dict[str, BaseException]) -> None:
         self.calls = calls
         self.failing = failing
 
-    def delete(self, _connector: str) -> None:
+    def delete(self, _connector: str, *, made_within_s: float) -> None:
         """The user presses Ctrl-C once more while the connector is removed."""
         signal.raise_signal(signal.SIGINT)
-        self._do("delete")
+        self._do(f"delete, made within {made_within_s:g} s" if made_within_s else "delete")
 
     def own_cluster_settings(self, _settings: dict[str, None]) -> None:
         """Take settings back."""
@@ -109,6 +112,17 @@ def test_what_ended_a_run_is_what_is_said(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(StackError, match="kafka has ended"):
         ended_run(tmp_path, monkeypatch, StackError("kafka has ended"), reset=ProfileError("refused"))
     assert not (tmp_path / "run.json").exists()
+
+
+def test_a_connector_whose_creation_was_not_answered_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C came while the worker was making it: it would run on, and no run of others could begin."""
+    monkeypatch.setattr(Server, "unanswered", "sluice-quickstart-1")
+
+    calls = ended_run(tmp_path, monkeypatch, run(Truth()))
+
+    assert f"delete, made within {runner.CLEANUP_TIMEOUT_S:g} s" in calls
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """The warm-up of a single run: an uncounted drain on servers that have just started."""
 
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -12,7 +10,6 @@ from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.profiles import load_profile
 from lab.profiles.loader import override
-from lab.run.folder import RunFolder
 from lab.run.phases import RunRequest
 from lab.targets import warm_up
 from lab.targets.warm_up import warmed_up
@@ -29,17 +26,21 @@ TARGET = Target(
 
 
 class Drained:
-    """Runs that were made, and traces that were removed, in their order."""
+    """Runs that were made, and traces that were removed, in their order, on nodes that have indexed so many."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[Any] = []
+        self.indexed = 0
+        self.error: StackError | None = None
         monkeypatch.setattr(warm_up, "run_profile", self.run)
         monkeypatch.setattr(warm_up, "remove_traces", lambda *words: self.calls.append(words[2]))
+        monkeypatch.setattr(warm_up, "indexed_since_start", lambda _: self.indexed)
 
-    def run(self, request: RunRequest, _: object) -> object:
-        """Take note of a run."""
+    def run(self, request: RunRequest, _: object) -> None:
+        """Take note of a run, or fail."""
         self.calls.append(request)
-        return SimpleNamespace()
+        if self.error:
+            raise self.error
 
 
 @pytest.fixture
@@ -48,61 +49,53 @@ def drained(monkeypatch: pytest.MonkeyPatch) -> Drained:
     return Drained(monkeypatch)
 
 
-def request_of(tmp_path: Path, *, updates: float = 0.0, warm_up_documents: int | None = 200) -> RunRequest:
-    """A drain of about a thousand offers."""
-    stated = override("load.warm_up_documents", warm_up_documents)
-    profile = load_profile("quickstart", overrides=[stated])
-    dataset = make_dataset("aladin", model="flat", documents=1000, updates=updates)
-    return RunRequest(profile, dataset, TARGET, RunFolder.create(tmp_path, profile.name))
+def warmed(target: Target = TARGET, *, documents: int = 300_000, updates: float = 0.0, stated: int | None) -> Target:
+    """The servers of a drain of about so many offers, after its warm-up."""
+    profile = load_profile("quickstart", overrides=[override("load.warm_up_documents", stated)])
+    return warmed_up(profile, make_dataset("aladin", model="flat", documents=documents, updates=updates), target)
 
 
-def test_the_first_documents_are_drained_uncounted_and_nothing_of_them_stays(drained: Drained, tmp_path: Path) -> None:
-    """In a folder of its own; the run that counts then finds servers that are not cold."""
-    request = request_of(tmp_path)
-
-    warm = warmed_up(request)
+def test_the_first_documents_are_drained_uncounted_and_nothing_of_them_stays(drained: Drained) -> None:
+    """In a folder that is gone; the run that counts then finds servers that are not cold."""
+    after = warmed(stated=200_000)
 
     ran, removed = drained.calls
-    assert [ran.dataset.document(n) for n in (0, 199)] == [request.dataset.document(n) for n in (0, 199)]
-    assert (ran.dataset.documents, removed) == (200, ran.folder.run_id)
-    assert (ran.folder.path.exists(), ran.folder.path == request.folder.path) == (False, False)
-    assert warm == replace(request, target=replace(TARGET, fresh=False))
+    whole = make_dataset("aladin", model="flat", documents=300_000)
+    assert [ran.dataset.document(n) for n in (0, 199_999)] == [whole.document(n) for n in (0, 199_999)]
+    assert (ran.dataset.documents, removed, ran.folder.path.exists()) == (200_000, ran.folder.run_id, False)
+    assert after == replace(TARGET, fresh=False)
 
 
-def test_a_warm_up_has_no_more_documents_than_the_run(drained: Drained, tmp_path: Path) -> None:
-    """A small file is drained whole, twice."""
-    request = request_of(tmp_path, warm_up_documents=5000)
+def test_a_warm_up_has_no_more_documents_than_the_run_and_a_small_one_leaves_servers_cold(drained: Drained) -> None:
+    """The warning of cold servers stays: some hundred documents compile nothing."""
+    after = warmed(documents=1000, stated=200_000)
 
-    warmed_up(request)
-
-    assert drained.calls[0].dataset.documents == request.dataset.documents
+    assert (drained.calls[0].dataset.documents < 1100, after.fresh) == (True, True)
 
 
-@pytest.mark.parametrize(
-    "changed", [{"warm_up_documents": None}, {"updates": 0.5}], ids=["none is stated", "keys repeat"]
-)
-def test_without_a_warm_up_the_run_is_as_it_was(drained: Drained, tmp_path: Path, changed: dict[str, Any]) -> None:
-    """Its servers stay cold, and its warning says so."""
-    request = request_of(tmp_path, **changed)
-
-    assert (warmed_up(request), drained.calls) == (request, [])
+@pytest.mark.parametrize("changed", [{"stated": None}, {"stated": 200, "updates": 0.5}], ids=["none stated", "repeats"])
+def test_without_a_warm_up_servers_are_as_they_were(drained: Drained, changed: dict[str, Any]) -> None:
+    """None is stated, or keys repeat."""
+    assert (warmed(documents=1000, **changed), drained.calls) == (TARGET, [])
 
 
-def test_servers_that_have_not_just_started_are_not_warmed_up(drained: Drained, tmp_path: Path) -> None:
-    """A second run on kept servers starts at once."""
-    request = replace(request_of(tmp_path), target=replace(TARGET, fresh=False))
-
-    assert (warmed_up(request), drained.calls) == (request, [])
-
-
-def test_a_warm_up_that_fails_ends_the_run_and_leaves_nothing(
-    drained: Drained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("indexed", "runs"), [(99_999, 1), (100_000, 0)])
+def test_kept_servers_are_warmed_up_until_every_node_has_indexed_enough(
+    drained: Drained, indexed: int, runs: int
 ) -> None:
-    """As the run itself would have failed."""
-    error = StackError("kafka: ended")
-    monkeypatch.setattr(warm_up, "run_profile", lambda *_: cast("Any", (_ for _ in ()).throw(error)))
+    """Those that `up` has just started are cold, too."""
+    drained.indexed = indexed
+
+    warmed(replace(TARGET, fresh=False), documents=1000, stated=200)
+
+    assert sum(isinstance(call, RunRequest) for call in drained.calls) == runs
+
+
+def test_a_warm_up_that_does_not_end_leaves_its_index_to_the_next_run(drained: Drained) -> None:
+    """A bulk request still under way would make it anew, without our mark, and every later run would be refused."""
+    drained.error = StackError("kafka: ended")
 
     with pytest.raises(StackError) as failed:
-        warmed_up(request_of(tmp_path))
+        warmed(documents=1000, stated=200)
 
-    assert (failed.value, len(drained.calls)) == (error, 1)
+    assert (failed.value, len(drained.calls)) == (drained.error, 1)
