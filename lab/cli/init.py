@@ -27,7 +27,7 @@ from lab.mapping.sample import read_sample
 
 
 def init(
-    file: Annotated[str, typer.Argument(help="One JSON object per line; also .gz and .zst.")],
+    file: Annotated[str, typer.Argument(help="Your documents, in any form (docs/files.md).")],
     *,
     name: Annotated[str | None, typer.Option(help="Name of the profile; by default from the name of the file.")] = None,
     key: KeyOption = None,

@@ -81,7 +81,7 @@ def mapping() -> None:
 
 @app.command()
 def infer(
-    file: Annotated[str, typer.Argument(help="One JSON object per line; also .gz and .zst.")],
+    file: Annotated[str, typer.Argument(help="Your documents, in any form (docs/files.md).")],
     *,
     sample: SampleOption = SAMPLE,
     out: Annotated[Path | None, typer.Option(help="File to write; by default mappings/NAME.json.")] = None,
@@ -237,7 +237,7 @@ def explain(
         typer.Argument(metavar="MAPPING", help="A file of mappings/, without .json.", autocompletion=complete.mappings),
     ],
     *,
-    on: Annotated[str, typer.Option("--on", metavar="FILE", help="Documents: one JSON object per line.")],
+    on: Annotated[str, typer.Option("--on", metavar="FILE", help="Your documents, in any form (docs/files.md).")],
     key: KeyOption = None,
     sample: SampleOption = SAMPLE,
     minutes: MinutesOption = None,
@@ -329,7 +329,7 @@ def load_count(path: str) -> int:
     except DatasetError as error:
         raise ProfileError(str(error)) from error
     if not count:
-        raise ProfileError(f"{path}: is empty; expected one JSON object per line")
+        raise ProfileError(f"{path}: is empty, expected documents")
     return count
 
 

@@ -124,6 +124,8 @@ def write_files(texts: Mapping[Path, str]) -> None:
 
 def key_text(sample: Sample) -> str:
     """The key, and what it means for documents that share one."""
+    if sample.has_ids:
+        return "key: the id that the file gives each document; a later document of the same id replaces an earlier one."
     these = "these" if sample.total is None else f"all {sample.total:,} documents"
     if sample.key is None:
         return (

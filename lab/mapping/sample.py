@@ -10,7 +10,10 @@ from lab.errors import ProfileError
 from lab.mapping.fields import BlankNameError, Field, Origin
 from lab.mapping.keys import KeyCounts, Uniqueness, candidates, proposed_keys
 from producers.dataset import DatasetError
-from producers.datasets.file import BYTE_ORDER_MARK, is_plain, key_of, numbered_documents, parsed_document
+from producers.datasets.file import BYTE_ORDER_MARK, key_of
+from producers.datasets.source.document import parsed_document
+from producers.datasets.source.read import documents_of as all_documents
+from producers.datasets.source.read import is_plain
 
 METADATA = frozenset({"_field_names", "_id", "_ignored", "_index", "_nested_path", "_routing", "_source", "_type"})
 """Names of fields that Elasticsearch keeps for itself; it rejects documents that have one."""
@@ -40,6 +43,7 @@ class Sample:
         key: The field that is their key; `None` where there is none.
         repeats: Documents whose key an earlier one has, too: of the whole file where `total` is known.
         total: Documents of the file; `None` where it is too large to read all keys.
+        has_ids: True where the file gives each document an id beside its fields, as a bulk file does.
     """
 
     path: str
@@ -49,6 +53,7 @@ class Sample:
     key: str | None
     repeats: int
     total: int | None
+    has_ids: bool = False
 
     @property
     def whole(self) -> bool:
@@ -138,8 +143,10 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
         extent = extent_of(path, most)
         reading.take_all(documents_of(path, most, extent))
         if not reading.documents:
-            raise ProfileError(f"{path}: is empty; expected one JSON object per line")
-        names = proposed_keys(reading.root, reading.documents)[:MOST_KEYS] if key is None else [key]
+            raise ProfileError(f"{path}: is empty, expected documents")
+        has_ids = any(document.id is not None for document in islice(all_documents(path), 1))
+        proposed = [] if has_ids else proposed_keys(reading.root, reading.documents)[:MOST_KEYS]
+        names = proposed if key is None else [key]
         read = reading.counts.result if extent == "whole" and key else uniqueness(path, names, key)
     except DatasetError as error:
         raise ProfileError(str(error)) from error
@@ -147,7 +154,7 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
     unique = [name for name in names if read is None or read.repeats.get(name) == 0]
     found = key or next(iter(unique), None)
     repeats = (read or reading.counts.result).repeats.get(found, 0) if found else 0
-    return Sample(path, reading.documents, extent, reading.root, found, repeats, total)
+    return Sample(path, reading.documents, extent, reading.root, found, repeats, total, has_ids and key is None)
 
 
 def uniqueness(path: str, names: Sequence[str], key: str | None) -> Uniqueness | None:
@@ -163,14 +170,13 @@ def uniqueness(path: str, names: Sequence[str], key: str | None) -> Uniqueness |
     if not names or (is_plain(path) and Path(path).stat().st_size > CHECKED_BYTES):
         return None
     counts, size = KeyCounts(names), 0
-    for number, document in numbered_documents(path):
-        size += len(document)
+    for document in all_documents(path):
+        size += len(document.text)
         if size > CHECKED_BYTES:
             return None
-        where = f"{path}:{number}"
-        parsed = parsed_document(where, document)
+        parsed = parsed_document(document.place, document.text)
         if key is not None:
-            key_of(where, parsed, key)
+            key_of(document.place, parsed, key)
         counts.see(parsed)
     return counts.result
 
@@ -181,7 +187,7 @@ def extent_of(path: str, most: int) -> Extent:
     Raises:
         DatasetError: It cannot be read.
     """
-    return "whole" if sum(1 for _ in islice(numbered_documents(path), most + 1)) <= most else "spread"
+    return "whole" if sum(1 for _ in islice(all_documents(path), most + 1)) <= most else "spread"
 
 
 @dataclass(frozen=True)
@@ -206,24 +212,24 @@ class Place:
 
 def documents_of(path: str, most: int, extent: Extent) -> Iterator[tuple[object, bytes]]:
     """The documents of a sample, each with its place as a message names it; the same ones each time."""
-    if extent == "spread" and is_plain(path):
-        for offset, document in spread_documents(path, most):
-            yield Place(path, offset), document
-        return
-    numbered = numbered_documents(path)
-    for number, document in numbered if extent == "whole" else spread_blocks(numbered, most):
-        yield f"{path}:{number}", document
+    placed: Iterator[tuple[object, bytes]] = ((document.place, document.text) for document in all_documents(path))
+    if extent == "whole":
+        return placed
+    # Where a few documents are most of a file, places at even distances in it are within those.
+    if is_plain(path) and 2 * sum(1 for _ in spread_documents(path, most)) >= most:
+        return ((Place(path, offset), document) for offset, document in spread_documents(path, most))
+    return spread_blocks(placed, most)
 
 
-def spread_blocks(documents: Iterable[tuple[int, bytes]], most: int) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of documents in blocks at even distances: at most so many, and at least half of them.
+def spread_blocks(documents: Iterable[tuple[object, bytes]], most: int) -> Iterator[tuple[object, bytes]]:
+    """Place and bytes of documents in blocks at even distances: at most so many, and at least half of them.
 
     Fewer where they are large: `KEPT_BYTES` bounds what is kept. Blocks are thinned, each second one, as more come.
     """
     most_blocks = max(2, min(2 * SPOTS, most))
     length, stride, size = max(1, most // most_blocks), 1, 0
-    blocks: list[list[tuple[int, bytes]]] = []
-    for count, (number, document) in enumerate(documents):
+    blocks: list[list[tuple[object, bytes]]] = []
+    for count, (where, document) in enumerate(documents):
         block, place = divmod(count, length)
         if block % stride:
             continue
@@ -234,19 +240,25 @@ def spread_blocks(documents: Iterable[tuple[int, bytes]], most: int) -> Iterator
             if block % stride:
                 continue
             blocks.append([])
-        blocks[-1].append((number, document))
+        blocks[-1].append((where, document))
         size += len(document)
     return islice(chain.from_iterable(blocks), most)
 
 
 def spread_documents(path: str, most: int) -> Iterator[tuple[int, bytes]]:
-    """Offset and bytes of documents from places at even distances in a plain file, at each about as many."""
-    size, spots = Path(path).stat().st_size, min(SPOTS, most)
+    """Offset and bytes of documents from places at even distances in a plain file, at each about as many.
+
+    No byte is read twice: a place within a long line that has been passed holds no document.
+    """
+    size, spots, reached = Path(path).stat().st_size, min(SPOTS, most), 0
     with Path(path).open("rb") as file:
         for spot in range(spots):
             start, stop = (size * end // spots for end in (spot, spot + 1))
+            if reached >= stop:
+                continue
             wanted = most * (spot + 1) // spots - most * spot // spots
-            yield from islice(documents_between(file, start, stop), wanted)
+            yield from islice(documents_between(file, max(start, reached), stop), wanted)
+            reached = file.tell()
 
 
 def documents_between(file: BinaryIO, start: int, stop: int) -> Iterator[tuple[int, bytes]]:

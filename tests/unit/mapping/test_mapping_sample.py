@@ -11,7 +11,7 @@ import zstandard
 from lab.errors import ProfileError
 from lab.init.files import key_text
 from lab.mapping import sample as sample_module
-from lab.mapping.sample import documents_of, extent_of, read_sample, spread_blocks
+from lab.mapping.sample import documents_of, extent_of, read_sample, spread_blocks, spread_documents
 from tests.unit.mapping.sampled import Sampled
 from tests.unit.messages import MakeMessage
 
@@ -92,6 +92,40 @@ def test_a_byte_order_mark_is_no_part_of_the_first_document(sampled: Sampled) ->
     where, document = next(documents_of(str(sampled.path), 3, "spread"))
 
     assert (str(where), document) == (f"{sampled.path}:1", b'{"n":1}')
+
+
+def test_a_document_that_is_most_of_a_file_takes_no_others_place(sampled: Sampled) -> None:
+    """Places at even distances lie within it; the sample then has blocks of documents."""
+    small = [{"small": n} for n in range(300)]
+
+    sample = sampled(*small, {"large": 1_000_000 * "x"}, *small, most=100)
+
+    assert 50 <= sample.documents <= 100
+    assert sample.root.children["small"].documents >= 50
+
+
+def test_no_byte_of_a_plain_file_is_read_twice(sampled: Sampled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long line is passed once, not from each place within it."""
+    sampled({"n": 1}, {"large": 1_000_000 * "x"}, {"n": 2})
+    starts: list[int] = []
+    between = sample_module.documents_between
+    monkeypatch.setattr(
+        sample_module, "documents_between", lambda file, start, stop: starts.append(start) or between(file, start, stop)
+    )
+
+    assert len(list(spread_documents(str(sampled.path), 100))) == 2
+    assert len(starts) <= 3
+
+
+def test_documents_with_ids_beside_their_fields_need_no_key(tmp_path: Path, message: MakeMessage) -> None:
+    """Those of a bulk file; a field that is unique would take the place of the ids, and keep what they replace."""
+    path = tmp_path / "bulk.json"
+    path.write_bytes(b"".join(b'{"index":{"_id":"%d"}}\n{"isbn":"b%d"}\n' % (n % 7, n) for n in range(20)))
+
+    sample = read_sample(str(path), 100)
+
+    assert (sample.key, sample.documents, sample.has_ids) == (None, 20, True)
+    assert key_text(sample) == message("id")
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 200, 1000])
