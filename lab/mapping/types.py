@@ -132,10 +132,12 @@ class Rules:
             return Choice({"type": "keyword"}, "the key")
         is_object = kinds == {"object"}
         chosen = self.of_objects(of) if is_object else self.of_scalars(of, kinds, of.except_kinds(kinds | {"object"}))
-        if not of.misplaced.count or chosen.declaration.get("type") == "geo_point":
+        if chosen.declaration.get("type") == "geo_point" or chosen.declaration == UNINDEXED:
             return chosen
-        few = counted(of.misplaced, of.values, NO_OBJECT if is_object else AN_OBJECT)
-        return replace(chosen, why=f"{chosen.why}; {few}: Elasticsearch rejects their documents", has_odd=True)
+        if of.misplaced.count:
+            few = counted(of.misplaced, of.values, NO_OBJECT if is_object else AN_OBJECT)
+            return replace(chosen, why=f"{chosen.why}; {few}: Elasticsearch rejects their documents", has_odd=True)
+        return replace(chosen, why=f"{chosen.why}; {LATER_VALUE}") if is_object else chosen
 
     def of_scalars(self, of: Field, kinds: frozenset[str], others: Tally) -> Choice:
         """Strings, numbers or booleans; what is too often something else is a keyword.
@@ -166,9 +168,9 @@ class Rules:
     def of_booleans(self, of: Field, others: Tally) -> Choice:
         """Booleans, as JSON has them or as text; a keyword where one odd value would reject its document."""
         if self.has_type(LENIENT_BOOLEAN):
-            return lenient({"type": "boolean"}, "true or false", "boolean", (others, of.values))
+            return lenient({"type": "boolean"}, BOOLEAN, "boolean", (others, of.values))
         if of.kinds == {"boolean"}:
-            why = "true or false; a later value that is neither rejects its document"
+            why = f"{BOOLEAN}; a later value that is neither rejects its document"
             return Choice({"type": "boolean"}, why)
         return Choice({"type": "keyword"}, "true or false as text; a boolean could reject later values")
 
@@ -238,6 +240,8 @@ class Rules:
 
 
 NEVER_SEARCHED = "never searched, as you said"
+BOOLEAN = "true or false; an empty string is false"
+"""`Booleans.parseBoolean` takes the empty string for false in every version."""
 PLACE = "latitude and longitude, beyond 90 and 180 degrees wrapped around the earth"
 """`GeoPointFieldMapper` normalizes such points where it ignores malformed ones, and rejects them elsewhere."""
 EPOCH_FORMATS = {"epoch_second": "seconds since 1970", "epoch_millis": "milliseconds since 1970"}
@@ -294,6 +298,7 @@ def place_text(where: object) -> str:
     return str(where)
 
 
+LATER_VALUE = "a value that is no object rejects its document"
 AN_OBJECT, NO_OBJECT = ("an object", "objects"), ("no object", "no objects")
 
 

@@ -411,7 +411,7 @@ def test_a_mapping_file_has_a_declaration_on_each_line(sampled: Sampled) -> None
         '      "inferred_from": "the only document of books.ndjson",\n'
         '      "why": {\n'
         '        "a": "1 to 1; what is no whole number is stored, not indexed",\n'
-        '        "b": "an object",\n'
+        '        "b": "an object; a value that is no object rejects its document",\n'
         '        "b.c": "up to 1 character, looked up as a whole"\n'
         "      }\n"
         "    },\n"
