@@ -270,5 +270,5 @@ def sources(draw: st.DrawFn) -> Source:
         draw(st.sampled_from(KINDS[kind][2])),
         draw(st.integers(0, 2**32 - 1)),
         draw(st.sampled_from((0.0, 0.0, 0.0, 0.003, 0.008))),
-        draw(st.sampled_from((0.0, 0.0, 0.3))),
+        draw(st.sampled_from((0.0, 0.0, 0.2))),
     )

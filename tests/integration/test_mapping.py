@@ -94,7 +94,7 @@ def test_a_mapping_that_is_inferred_takes_every_document(
         str(write_ndjson(tmp_path / "hostile.ndjson", list(HOSTILE))) if name == "hostile" else file_of(tmp_path, name)
     )
     sample = read_sample(path, 20_000)
-    wishes = Wishes(key=sample.key, unsearched=frozenset({"mixed"} if name == "hostile" else ()))
+    wishes = Wishes(key=sample.key, unsearched=frozenset({"mixed", "c.x"} if name == "hostile" else ()))
     content = propose(sample, wishes, types_of(cluster)).content
 
     with index_for_check(cluster, content) as index:
