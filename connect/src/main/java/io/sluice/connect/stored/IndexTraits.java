@@ -23,7 +23,10 @@ public record IndexTraits(String doubt, boolean isSynthetic) {
     private static final String NO_PIPELINE = "_none";
 
     /** Their source is synthetic unless it is said to be stored. */
-    private static final Set<String> SYNTHETIC_MODES = Set.of("logsdb", "time_series");
+    private static final Set<String> SYNTHETIC_MODES = Set.of("logsdb", "time_series", "columnar", "logsdb_columnar");
+
+    /** Source modes that put nothing together; `columnar_stored` of 9.5 does, from a column of values. */
+    private static final Set<String> UNCHANGED_SOURCES = Set.of("stored", "disabled");
 
     /** Fields whose values are not kept, or not as they were sent. */
     private static final Set<String> CHANGING_TYPES =
@@ -54,7 +57,7 @@ public record IndexTraits(String doubt, boolean isSynthetic) {
         String stated = byPath.getOrDefault(
                 "/settings/index/mapping/source/mode", byPath.getOrDefault("/mappings/_source/mode", ""));
         boolean isDerived = "true".equals(byPath.get("/settings/index/derived_source/enabled"));
-        return isDerived || (stated.isEmpty() ? SYNTHETIC_MODES.contains(mode) : stated.equals("synthetic"));
+        return isDerived || (stated.isEmpty() ? SYNTHETIC_MODES.contains(mode) : !UNCHANGED_SOURCES.contains(stated));
     }
 
     private static String doubt(Map<String, String> byPath) {

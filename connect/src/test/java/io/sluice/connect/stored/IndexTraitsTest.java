@@ -31,6 +31,10 @@ class IndexTraitsTest {
                 "{'settings':{'index':{'mode':'standard'}}}||false",
                 "{'settings':{'index':{'mode':'logsdb'}}}|the index does not keep _source as it was sent|true",
                 "{'settings':{'index':{'mode':'logsdb','mapping':{'source':{'mode':'stored'}}}}}||false",
+                "{'settings':{'index':{'mode':'columnar'}}}|the index does not keep _source as it was sent|true",
+                "{'settings':{'index':{'mode':'logsdb_columnar'}}}|the index does not keep _source as it was sent|true",
+                "{'settings':{'index':{'mapping':{'source':{'mode':'columnar_stored'}}}}}"
+                        + "|the index does not keep _source as it was sent|true",
                 "{'mappings':{'_source':{'mode':'synthetic'}}}|the index does not keep _source as it was sent|true",
                 "{'settings':{'index':{'derived_source':{'enabled':'true'}}}}|the index does not keep _source as it was sent|true",
                 "{'mappings':{'properties':{'o':{'properties':{'v':{'type':'dense_vector'}}}}}}"
