@@ -227,8 +227,10 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
                 resize = Resizing(request, chosen, bench, folder)
                 if sizes:
                     resize(sizes)
-                execution = DuetExecution if wanted.duets else SuiteExecution
-                execution(folder, bench, display, is_warm=is_warm, resize=resize).execute()
+                of_kind = DuetExecution if wanted.duets else SuiteExecution
+                execution = of_kind(folder, bench, display, is_warm=is_warm, resize=resize)
+                execution.expected = expected.each
+                execution.execute()
             except BaseException as error:
                 if not folder.removed_if_empty() and is_interrupt(error):
                     again = escape(shlex.join(wanted.command))

@@ -1,6 +1,6 @@
 """What `sluice suite` shows: the plan before it begins, and a line before and after each of its runs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import ceil, expm1, log
 from pathlib import Path
@@ -17,9 +17,11 @@ from lab.analysis.suite.result import comparisons_under_way
 from lab.analysis.text import duration, figure, quantity
 from lab.console import console, table_of
 from lab.display import RunDisplay
+from lab.monitor import CLOCK
 from lab.records.result import Result
 from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteRun, Variant
-from lab.suite.plan import LEAST_RATIOS, Estimate, block_s, first_blocks, least_blocks, seconds_left
+from lab.suite.durations import durations_s
+from lab.suite.plan import LEAST_RATIOS, Estimate, block_s, first_blocks, least_blocks, seconds_left, taken_s
 
 
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:
@@ -149,18 +151,27 @@ class SuiteDisplay:
     Args:
         ended: Runs of the plan that have ended before.
         expected: By variant, the seconds of one run, until one has ended.
+        limit_s: Seconds left of the measurement that the suite is a stage of; `None` for a suite by itself.
     """
 
-    def __init__(self, plan: SuitePlan, ended: Iterable[SuiteRun], expected: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        plan: SuitePlan,
+        ended: Iterable[SuiteRun],
+        expected: Mapping[str, float],
+        limit_s: Callable[[], float] | None = None,
+    ) -> None:
         self._plan = plan
         self._ended = list(ended)
         self._earlier = len(self._ended)
         self._expected = expected
+        self._limit_s = limit_s
+        self._begun_s = CLOCK.now_s()
         self._what, self._run, self._state = "", "", ""
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        self._what, self._state = what, f"{done} of {total} done, {self.left()}"
+        self._what, self._state = what, f"{done} of {total} done, {self.left(variant.name)}"
         self._run = f"{what}: {variant.name}"
         if not console.is_terminal:
             console.print(f"{escape(self._run)} ({self._state})", soft_wrap=True)
@@ -169,17 +180,23 @@ class SuiteDisplay:
         """The display of the run that has just begun."""
         return RunDisplay((self._run, self._state)).showing()
 
-    def left(self) -> str:
-        """How long it will take still; where a width decides, at most."""
-        if self._plan.repeats is not None:
+    def left(self, name: str) -> str:
+        """How long it will take still; where a time limit decides, at most, and at least as long as the run to come.
+
+        Args:
+            name: The variant that runs next.
+        """
+        if self._limit_s is None and self._plan.repeats is not None:
             left_s = seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier)
             return f"about {rough_duration(left_s)} left"
-        if self._plan.minutes is None:
+        if self._limit_s is None and self._plan.minutes is None:
             return "until every interval is narrow enough"
-        at_once = [run.ended_s - run.started_s for run in self._ended if run.block]
-        spent_s = sum(at_once) / (2 if self._plan.duets else 1)
-        spent_s += sum(run.ended_s - run.started_s for run in self._ended if not run.block)
-        return f"at most {rough_duration(max(0.0, 60 * self._plan.minutes - spent_s))} left"
+        limit_s = self._limit_s() if self._limit_s else 60 * (self._plan.minutes or 0.0) - self._spent_s()
+        each = durations_s(self._plan, self._ended, uncounted={}, expected=self._expected)
+        return f"at most {rough_duration(max(each.get(name, 0.0), limit_s))} left"
+
+    def _spent_s(self) -> float:
+        return taken_s(self._ended[: self._earlier]) + CLOCK.now_s() - self._begun_s
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """A run has ended."""
@@ -192,6 +209,11 @@ class SuiteDisplay:
             *(escape(reason) for reason in (run.reason, run.disturbed) if reason),
         ]
         console.print(" · ".join(parts), soft_wrap=not console.is_terminal)
+
+    def warned(self, text: str) -> None:
+        """Something is to be known before the figures are."""
+        if text:
+            console.print(f"[yellow]![/yellow] {escape(text)}", soft_wrap=not console.is_terminal)
 
     def narrowed(self, folder: Path, to_come: int | None) -> None:
         """How wide the intervals are by now, and how wide they will be when the time is over."""

@@ -291,7 +291,7 @@ class Tuning:
                 profiles,
                 search,
                 bench,
-                TuneDisplay(self.plan, self.takes),
+                TuneDisplay(self.plan, self.takes, [run for _, stage in folder.stages() for run in stage.runs()]),
                 self.takes,
                 side_by_side=self.side_by_side,
             )

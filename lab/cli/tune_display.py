@@ -1,6 +1,6 @@
 """What `sluice tune` shows: what it will try, each stage as it begins, and what it has found."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.markup import escape
@@ -13,9 +13,11 @@ from lab.analysis.tune.report import interval_text
 from lab.analysis.tune.sentences import OF_THE_MIX
 from lab.cli.suite_display import SuiteDisplay
 from lab.console import console, table_of
-from lab.records.suite import SuitePlan
+from lab.monitor import CLOCK
+from lab.records.suite import SuitePlan, SuiteRun
 from lab.records.tune import Stage, TunePlan, TuneResult, combination_name
 from lab.suite.folder import SuiteFolder
+from lab.suite.plan import taken_s
 from lab.tune.plan import Expected
 from lab.tune.search import CONFIRM_SHARE
 
@@ -53,11 +55,20 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
 
 
 class TuneDisplay:
-    """A line for each stage, and for each of its runs."""
+    """A line for each stage, and for each of its runs.
 
-    def __init__(self, plan: TunePlan, takes: Expected) -> None:
+    Args:
+        earlier: Runs of sessions before this one.
+    """
+
+    def __init__(self, plan: TunePlan, takes: Expected, earlier: Sequence[SuiteRun] = ()) -> None:
         self._plan = plan
         self._takes = takes
+        self._ends_s = CLOCK.now_s() + 60 * plan.minutes - taken_s(earlier)
+
+    def left_s(self) -> float:
+        """Seconds until the time of the whole tune is over."""
+        return self._ends_s - CLOCK.now_s()
 
     def stage(self, stage: Stage, plan: SuitePlan, folder: SuiteFolder) -> SuiteDisplay:
         """A stage begins, or goes on; what shows its runs."""
@@ -67,7 +78,7 @@ class TuneDisplay:
             names = quantity(len(stage.combinations), "combination")
         console.print(f"[bold]stage {stage.number}[/bold] {WHAT[stage.kind]}{blocks}: {escape(names)}")
         expected = {variant.name: self._takes.run_s for variant in plan.variants}
-        return SuiteDisplay(plan, folder.runs(), expected)
+        return SuiteDisplay(plan, folder.runs(), expected, self.left_s)
 
 
 def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:

@@ -237,6 +237,7 @@ class TuneResult(Record):
         settings: What is recommended to change, by dotted key.
         confirmation: Chosen against start by every metric, and the start against itself (A/A), from the last stage.
         mixed: What each candidate gives in the mix, the best first.
+        is_known: Whether a gain of more than 15 % is excluded where none is recommended.
         headline: What was confirmed, in one or two sentences.
         findings: One sentence each.
         not_tried: Candidates that never ran, with the reason.
@@ -258,6 +259,7 @@ class TuneResult(Record):
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     confirmation: tuple[Effect, ...] = ()
     mixed: tuple[MixedEffect, ...] = ()
+    is_known: bool = True
     headline: str
     findings: tuple[str, ...] = ()
     not_tried: tuple[LeftOut, ...] = ()

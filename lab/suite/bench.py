@@ -77,3 +77,7 @@ class SuiteProgress(Protocol):
     def narrowed(self, folder: Path, to_come: int | None) -> None:
         """Another block has ended; there is time for so many more, if the plan bounds it."""
         ...
+
+    def warned(self, text: str) -> None:
+        """Something is to be known before the figures are, such as a time that is too short; empty for nothing."""
+        ...

@@ -84,7 +84,7 @@ class DuetExecution(SuiteExecution):
                 length_s = run.ended_s - run.started_s + (gap_s if gap_s < INTERRUPTED_S else 0.0)
                 taken[frozenset(self.plan.order[run.block - 1])].append(length_s)
         every = [length_s for lengths in taken.values() for length_s in lengths]
-        return median(taken[frozenset(order)] or every or [0.0])
+        return median(taken[frozenset(order)] or every or [super().expected_s(order) / 2])
 
     def run_blocks(self) -> None:
         """Run what is left of the pairs that are drawn."""
@@ -96,6 +96,8 @@ class DuetExecution(SuiteExecution):
             for attempt in range(1 + made, ATTEMPTS + 1):
                 for name in names:
                     self.warm_up(self.plan.variant(name))
+                if not any(run.block for run in self.ended[self.earlier :]):
+                    self.look_ahead()
                 what = f"pair {block}" + (", again" if attempt > 1 else "")
                 if self.run_pair(names, what, block=block, attempt=attempt):
                     break
@@ -104,10 +106,10 @@ class DuetExecution(SuiteExecution):
         """Both runs of a pair, recorded whatever their outcome; whether they can be compared."""
         variants = [self.plan.variant(name) for name in names]
         total = len(planned_runs(self.plan))
+        started_s = self.begin_in_time(self.expected_s(names))
         both = variants[0].model_copy(update={"name": " beside ".join(names)})
         self.progress.begins(what, both, total - len(runs_left(self.plan, self.ended)), total)
         folders = [self.folder.new_run(variant, warm_up=False) for variant in variants]
-        started_s = self.clock()
         outcomes = self.bench.run_both(variants, folders, warm_up=False, display=self.progress.of_run())
         is_sound = all(isinstance(outcome, Result) and outcome.status == "verified" for outcome in outcomes)
         for variant, folder, outcome in zip(variants, folders, outcomes, strict=True):

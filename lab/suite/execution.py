@@ -1,28 +1,45 @@
 """A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
-from itertools import pairwise
-from math import ceil, inf, isfinite
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import ceil, inf, isfinite, isinf
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 
 from lab.analysis.figures.disturbance import disturbance
 from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.suite.comparisons import Pair
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.analysis.suite.result import comparisons_too_wide
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
 from lab.profiles.suites import rate_docs_per_s
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.suite.bench import Bench, SuiteProgress
+from lab.suite.durations import (
+    MOST_OVER,
+    TimeIsOver,
+    comparison_text,
+    durations_s,
+    limit_s,
+    slowdown,
+    uncounted_run_s,
+    warm_up_text,
+)
 from lab.suite.folder import Attempt, SuiteFolder
-from lab.suite.limit import LIMIT_S, LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
-from lab.suite.loads import LEAST_DRAIN_S, MARGIN, MOST_TIMES, LoadSizes, UncountedRun, is_share, lengthened, shortened
+from lab.suite.limit import LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
+from lab.suite.loads import (
+    LEAST_DRAIN_S,
+    MARGIN,
+    MOST_TIMES,
+    LoadSizes,
+    UncountedRun,
+    drains_last_s,
+    is_share,
+    shortened,
+    sizes_of_drains,
+)
 from lab.suite.plan import (
-    INTERRUPTED_S,
     RUN_BASE_S,
     WARM_SHARE,
     least_blocks,
@@ -46,6 +63,8 @@ class SuiteExecution:
     Attributes:
         most_warm_up_s: Of warm-up drains, after which no other begins, but for the first `least_warm_ups`.
         minutes: Of the whole measurement: of the tune, where the suite is a stage of one.
+        limit_s: When the last run must have ended, in seconds that the suite has taken.
+        expected: By variant, how long a run is expected to take, until some have ended.
         was_warm: Whether the servers were warm before the suite, as they are between stages of a tune.
         asking: Comparisons that take turns in the blocks to come; 1 where a block holds all of them.
     """
@@ -74,6 +93,8 @@ class SuiteExecution:
         self.folder = folder
         self.plan = folder.plan()
         self.minutes = self.plan.minutes
+        self.limit_s = inf if self.plan.minutes is None else limit_s(self.plan.minutes)
+        self.expected: Mapping[str, float] = {}
         self.bench = bench
         self.progress = progress
         self.is_warm = is_warm
@@ -94,13 +115,23 @@ class SuiteExecution:
     def execute(self) -> None:
         """Run the blocks that are drawn, then others as long as intervals are too wide and time is left.
 
-        A run that is not verified, or that was disturbed, is repeated once.
+        A run that is not verified, or that was disturbed, is repeated once. None begins that would end after the limit.
 
         Raises:
-            ProfileError: A server refuses a setting of a variant, which no repetition would change.
+            ProfileError: A server refuses a setting of a variant, which no repetition would change; or the time is over
+                before the first run that counts.
             StackError: The servers cannot be brought up.
         """
         self.was_warm = bool(self.warm)
+        try:
+            self.run_all()
+        except TimeIsOver:
+            if not self.counted:
+                raise ProfileError(warm_up_text(self.minutes or 0.0, self.spent_s())) from None
+            self.plan = self.folder.cut_short()
+
+    def run_all(self) -> None:
+        """Warm the servers, run the blocks that are drawn, and others as long as there is reason and time."""
         self.size_by_control()
         self.run_blocks()
         if self.plan.repeats is not None:
@@ -118,23 +149,23 @@ class SuiteExecution:
         order = self.next_order(part, drawn)
         if not order:
             return ()
-        left_s, block_s = self.ends_s(part, start) - self.spent_s(), self.expected_s(order)
-        if drawn and block_s and len(drawn) % self.asking == 0:
-            to_come = max(0, int(left_s / block_s / self.asking)) if isfinite(left_s) else None
+        left_s, takes_s = self.ends_s(part, start) - self.spent_s(), self.expected_s(order)
+        if drawn and takes_s and len(drawn) % self.asking == 0:
+            to_come = max(0, int(left_s / takes_s / self.asking)) if isfinite(left_s) else None
             self.progress.narrowed(self.folder.path, to_come)
         # Where other parts or starts follow, half a block too late is no worse than half a block too early.
         is_last = (part, start) == (self.plan.parts[-1], self.plan.starts)
-        needs_s = block_s if is_last else block_s / 2
+        needs_s = takes_s if is_last else takes_s / 2
         return () if self.plan.order and needs_s > left_s else order
 
     def next_order(self, part: str, drawn: Sequence[Sequence[str]]) -> tuple[str, ...]:
         """The next block after those that are drawn of a part on this start; empty where none is asked for any more."""
         pairs = pairs_of_part(self.plan, part)
-        first_blocks = least_blocks(self.plan)
-        if len(drawn) >= first_blocks:
+        fewest = least_blocks(self.plan)
+        if len(drawn) >= fewest:
             too_wide = self.too_wide(self.folder.path)
             pairs = tuple(pair for pair in pairs if pair in too_wide)
-        is_over = len(drawn) >= (MOST_BLOCKS if pairs else first_blocks)
+        is_over = len(drawn) >= (MOST_BLOCKS if pairs else fewest)
         return () if is_over else next_block(self.plan, pairs, len(self.plan.order) + 1, part)
 
     def ends_s(self, part: str, start: int) -> float:
@@ -149,18 +180,45 @@ class SuiteExecution:
         share = sum(weights[each] for each in until) / sum(weights.values())
         return 60 * self.plan.minutes * (start - 1 + share) / self.plan.starts
 
-    def spent_s(self) -> float:
-        """Time that the suite has taken, without the time for which it was interrupted."""
-        return taken_s(self.ended[: self.earlier]) + self.clock() - self.begun_s
+    def spent_s(self, now_s: float | None = None) -> float:
+        """Time that the suite has taken until now, without the time for which it was interrupted."""
+        now_s = self.clock() if now_s is None else now_s
+        return taken_s(self.ended[: self.earlier]) + now_s - self.begun_s
+
+    @property
+    def counted(self) -> list[SuiteRun]:
+        """Runs that count, or were to."""
+        return [run for run in self.ended if run.block]
+
+    def durations_s(self) -> dict[str, float]:
+        """Duration of a run of each variant that counts, by what ran so far."""
+        return durations_s(self.plan, self.ended, uncounted=self.uncounted, expected=self.expected)
 
     def expected_s(self, order: Sequence[str]) -> float:
-        """How long a block will take: each run as long as those of its variant so far, with what came before it."""
-        taken: dict[str, list[float]] = defaultdict(list)
-        for before, run in pairwise(self.ended):
-            if run.block:
-                gap_s = run.started_s - before.ended_s
-                taken[run.variant].append(run.ended_s - run.started_s + (gap_s if gap_s < INTERRUPTED_S else 0.0))
-        return sum(median(taken[name]) if taken[name] else 0.0 for name in order)
+        """Duration of a block."""
+        return sum(map(self.durations_s().__getitem__, order))
+
+    def until_s(self) -> float:
+        """When the last run must have ended, in seconds that the suite has taken."""
+        return self.limit_s
+
+    def begin_in_time(self, seconds: float) -> float:
+        """Instant at which a run begins that takes so long; TimeIsOver if it would end after the limit."""
+        now_s = self.clock()
+        if self.spent_s(now_s) + seconds > self.until_s():
+            raise TimeIsOver
+        return now_s
+
+    def takes_s(self, variant: Variant, *, counts: bool, short: bool) -> float:
+        """Duration of the next run of a variant."""
+        each, session = self.durations_s(), self.ended[self.earlier :]
+        run_s = each[variant.name] * slowdown(self.ended, each)
+        return run_s if counts else uncounted_run_s(self.plan, session, variant, run_s=run_s, short=short)
+
+    def look_ahead(self) -> None:
+        """Say, once servers are warm, if the time holds fewer runs than a comparison needs."""
+        if self.plan.minutes is not None and self.plan.repeats is None:
+            self.progress.warned(comparison_text(self.plan, self.durations_s(), self.plan.minutes, self.spent_s()))
 
     def size_by_control(self) -> None:
         """Warm the servers with the control first where its rate sizes the loads: no order then changes the sizes."""
@@ -180,6 +238,8 @@ class SuiteExecution:
                 variant = self.plan.variant(name)
                 of_all = "" if self.plan.repeats is None else f" of {self.plan.repeats}"
                 what = f"block {block}{of_all}" + (", again" if attempt > 1 else "")
+                if not any(run.block for run in self.ended[self.earlier :]):
+                    self.look_ahead()
                 if self.run(variant, what, block=block, turn=turn, attempt=attempt)[0].is_sound:
                     break
 
@@ -252,9 +312,20 @@ class SuiteExecution:
         return tuple(dict.fromkeys(self.plan.order[block - 1]))
 
     def may_repeat(self) -> bool:
-        """Whether another disturbed run is repeated: where most of them are, that is how this machine is today."""
-        counted = [run for run in self.ended if run.block]
-        return sum(run.disturbed is not None for run in counted) < max(LEAST_REPEATED, MOST_REPEATED * len(counted))
+        """Check that another disturbed run is repeated.
+
+        Where most runs are, that is how this machine is today; and none takes the time of the fewest blocks.
+        """
+        disturbed = sum(run.disturbed is not None for run in self.counted)
+        is_rare = disturbed < max(LEAST_REPEATED, MOST_REPEATED * len(self.counted))
+        if not is_rare or isinf(self.limit_s):
+            return is_rare
+        each = self.durations_s()
+        # The run that has just ended is still among those that are left, so that its repetition is in the sum.
+        needs_s = sum(each[name] for _, name, _ in runs_left(self.plan, self.ended))
+        if self.plan.repeats is None:
+            needs_s += max(0, LEAST_BLOCKS - len(self.plan.order)) * self.expected_s(self.plan.order[-1])
+        return self.spent_s() + needs_s <= self.until_s() / (1 + MOST_OVER)
 
     def warm_up(self, variant: Variant) -> None:
         """Drains that do not count: until the servers are warm for the variant, and one of its own kind and full size.
@@ -317,25 +388,10 @@ class SuiteExecution:
             return
         rate, rough_docs_per_s = self.plan.rate, fmean(rates[-LAST_RATES:])
         self.plan = self.resize(
-            self.sizes_of_drains(rough_docs_per_s, variant.documents)
+            sizes_of_drains(self.plan, rough_docs_per_s, variant.documents)
             if rate is None or is_share(rate)
             else LoadSizes(rough_docs_per_s, float(rate))
         )
-
-    @property
-    def drains_last_s(self) -> float:
-        """How long a drain of full size lasts at least: as the plan asks for, or for the limit of streams."""
-        return LIMIT_S if is_share(self.plan.rate) else self.plan.window_s or 0.0
-
-    def sizes_of_drains(self, docs_per_s: float, documents: int) -> LoadSizes:
-        """Drains that last as long at such a rate.
-
-        Args:
-            documents: Of a warm-up.
-        """
-        takes_s, least_s = documents / docs_per_s, self.drains_last_s
-        most = None if is_share(self.plan.rate) else MOST_TIMES
-        return LoadSizes(docs_per_s, times=lengthened(takes_s, least_s, most))
 
     def enlarge(self, result: Result) -> bool:
         """Make drains longer where one of full size is over too soon; whether it was.
@@ -346,8 +402,8 @@ class SuiteExecution:
         rate = steady_rate(result) or warm_up_rate(result)
         if rate is None or times is None or self.resize is None or result.status != "verified":
             return False
-        sizes = self.sizes_of_drains(rate, documents // times)
-        if documents / rate >= self.drains_last_s or (sizes.times or 1) <= times:
+        sizes = sizes_of_drains(self.plan, rate, documents // times)
+        if documents / rate >= drains_last_s(self.plan) or (sizes.times or 1) <= times:
             return False
         self.plan = self.resize(sizes)
         return (self.plan.times or 1) > times  # a file has no more documents than it has
@@ -355,7 +411,7 @@ class SuiteExecution:
     @property
     def sizes_are_open(self) -> bool:
         """True while no drain counts."""
-        return self.plan.times is not None and self.plan.rate is None and not any(run.block for run in self.ended)
+        return self.plan.times is not None and self.plan.rate is None and not self.counted
 
     def lengthen(self, result: Result) -> None:
         """Make drains longer where those of a fast variant are too short for a rate; once runs count, sizes stay."""
@@ -382,8 +438,8 @@ class SuiteExecution:
         part_s, warmed_s = self.ends_s(plan.variant(names[0]).part, start) - self.spent_s(), self.clock() - begun_s
         left_s = min(part_s, (1 - WARM_SHARE) * (part_s + warmed_s)) / MARGIN
         if isfinite(left_s):
-            block_s = left_s / ceil(LEAST_BLOCKS / plan.starts)
-            shorter = shortened(times, runs, around_s=RUN_BASE_S, block_s=block_s)
+            of_block_s = left_s / ceil(LEAST_BLOCKS / plan.starts)
+            shorter = shortened(times, runs, around_s=RUN_BASE_S, block_s=of_block_s)
             if shorter < times:
                 self.plan = self.resize(LoadSizes(plan.limit_docs_per_s, times=shorter))
 
@@ -392,9 +448,10 @@ class SuiteExecution:
     ) -> tuple[SuiteRun, Result | None]:
         """One run, recorded whatever its outcome; block 0 is a warm-up drain."""
         total, warm_up = len(planned_runs(self.plan)), block == 0
+        started_s = self.begin_in_time(self.takes_s(variant, counts=not warm_up, short=short))
         self.progress.begins(what, variant, total - len(runs_left(self.plan, self.ended)), total)
         folder = self.folder.new_run(variant, warm_up=warm_up)
-        begun = Attempt(variant, folder, block, turn, attempt, self.clock())
+        begun = Attempt(variant, folder, block, turn, attempt, started_s)
         times = 1 if short else self.plan.times or 1
         outcome: Result | StackError
         try:

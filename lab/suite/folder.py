@@ -65,6 +65,19 @@ class SuiteFolder:
         self.write_plan(plan)
         return plan
 
+    def cut_short(self) -> SuitePlan:
+        """Leave the runs out of the plan that there was no time for: no block lacks what never was to come."""
+        plan, made = self.plan(), {(run.block, run.variant, run.turn) for run in self.runs() if run.block}
+        blocks = [
+            tuple(name for place, name in enumerate(names) if (block, name, names[: place + 1].count(name)) in made)
+            for block, names in enumerate(plan.order, 1)
+        ]
+        order = tuple(filter(None, blocks))
+        cut = {"order": order, "started": plan.started[: len(order)], "repeats": plan.repeats and len(order)}
+        plan = plan.model_copy(update=cut)
+        self.write_plan(plan)
+        return plan
+
     def write_plan(self, plan: SuitePlan) -> None:
         """Put the plan in the place of the one that is there, of which nothing is lost if this is interrupted."""
         write_whole(self.path / "plan.json", plan.model_dump_json(indent=1) + "\n")

@@ -9,6 +9,7 @@ from lab.profiles.loader import override
 from lab.profiles.models import Drain, Stream
 from lab.profiles.suites import Suite, SuiteVariant
 from lab.records.suite import SuitePlan
+from lab.suite.limit import LIMIT_S
 
 COUNTS = ("documents", "books")
 """Keys of a dataset that say how much of it there is."""
@@ -48,6 +49,21 @@ def lengthened(takes_s: float, least_s: float, most: int | None) -> int:
     """By what the documents of a drain are multiplied that takes so long and shall last longer."""
     times = 1 if takes_s >= least_s else ceil(MARGIN * least_s / takes_s)
     return times if most is None else min(most, times)
+
+
+def drains_last_s(plan: SuitePlan) -> float:
+    """Least duration of a drain of full size: as the plan asks for, or for the limit of streams."""
+    return LIMIT_S if is_share(plan.rate) else plan.window_s or 0.0
+
+
+def sizes_of_drains(plan: SuitePlan, docs_per_s: float, documents: int) -> LoadSizes:
+    """Sizes of drains that last as long at such a rate.
+
+    Args:
+        documents: Of a warm-up.
+    """
+    most = None if is_share(plan.rate) else MOST_TIMES
+    return LoadSizes(docs_per_s, times=lengthened(documents / docs_per_s, drains_last_s(plan), most))
 
 
 @dataclass(frozen=True)

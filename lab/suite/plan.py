@@ -369,10 +369,10 @@ def seconds_left(
     left = [name for _, name, _ in runs_left(plan, ended)]
     tried = {plan.variant(run.variant).kind for run in ended[earlier:]}
     firsts = {kind: name for name in reversed(left) if (kind := plan.variant(name).kind) not in tried}
-    return sum(each[name] for name in left) + sum(_first_s(plan.variant(name), each[name]) for name in firsts.values())
+    return sum(each[name] for name in left) + sum(first_s(plan.variant(name), each[name]) for name in firsts.values())
 
 
-def _first_s(variant: Variant, run_s: float) -> float:
+def first_s(variant: Variant, run_s: float) -> float:
     """The first run of a kind, which makes the index if that is kept."""
     return run_s if variant.layout is None else run_s + LAYOUT_BASE_S + _documents_s(variant)
 

@@ -29,13 +29,14 @@ from lab.records.tune import START, Combination, Stage, TunePlan, combination_na
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.bench import Bench, SuiteProgress
+from lab.suite.durations import MOST_OVER, room_text
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import MOST_TIMES, LoadSizes, resized, sizes_of
 from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, kind_of, make_plan, next_block, pairs_of_part, taken_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import BETWEEN_S, Expected
-from lab.tune.search import MIXES, Search, Times
+from lab.tune.search import MIXES, RUNS_TO_CONFIRM, Search, Times
 from producers.dataset import Dataset
 
 CONFIRM_PRECISION = 0.02
@@ -200,6 +201,37 @@ class Profiles:
         return replace(sizes, times=max(1, min(sizes.times, self.documents // each)))
 
 
+class StageExecution(SuiteExecution):
+    """A stage, which ends within the time of its tune.
+
+    Attributes:
+        kept_runs: Those that must fit between its end and the tune's, from the first run that counts on.
+        to_confirm: Those of the fewest blocks of a confirmation; 0 where there is none to come.
+        least_runs: Of the stage, that are worth their time.
+    """
+
+    kept_runs = 0
+    to_confirm = 0
+    least_runs = 0
+
+    def until_s(self) -> float:
+        """When the last run must have ended, in seconds that the suite has taken."""
+        return self.limit_s - self.kept_runs * self.durations_s()[START]
+
+    def look_ahead(self) -> None:
+        """Keep the time of a confirmation; or say, once servers are warm, that the time holds none."""
+        needed, left_s = self.to_confirm + self.least_runs, self.limit_s - self.spent_s()
+        text = room_text(
+            self.minutes or 0.0,
+            left_s=left_s,
+            run_s=self.durations_s()[START],
+            needed=needed,
+            what="a search with its confirmation",
+        )
+        self.kept_runs = 0 if text else self.to_confirm
+        self.progress.warned(text if self.to_confirm else "")
+
+
 @dataclass
 class TuneExecution:
     """Runs what is left of a tune.
@@ -277,9 +309,8 @@ class TuneExecution:
         return taken_s(self.earlier) + self.clock() - self.begun_s
 
     def confirm_minutes(self) -> float:
-        """Time left for the confirmation, at least what its fewest blocks need."""
-        times = self.times()
-        return max(times.left_s, times.confirm_s) / 60
+        """Time left for the confirmation."""
+        return self.times().left_s / 60
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
@@ -298,7 +329,7 @@ class TuneExecution:
         self.bench.add({each.name: each.profile for each in suite.variants}, self.profiles.datasets(suite))
         if sizes := sizes_of(plan):
             self.use(self.profiles.with_sizes(suite, sizes))
-        execution = SuiteExecution(
+        execution = StageExecution(
             folder,
             self.bench,
             self.progress.stage(stage, plan, folder),
@@ -308,6 +339,14 @@ class TuneExecution:
         )
         execution.warm, execution.tried = self.warm, self.tried
         execution.minutes = self.profiles.plan.minutes
+        execution.expected = dict.fromkeys((each.name for each in suite.variants), self.takes.run_s)
+        left_s = 60 * execution.minutes - self.spent_s()
+        execution.limit_s = execution.spent_s() + left_s
+        if stage.kind == "confirm":
+            execution.limit_s += MOST_OVER * 60 * execution.minutes
+        elif self.times().can_confirm:
+            execution.to_confirm = RUNS_TO_CONFIRM
+            execution.least_runs = self.search.runs_of_block if stage.number == 1 else 0
         execution.execute()
         analyse_suite(folder.path)
         write_suite_report(folder.path)
@@ -382,7 +421,7 @@ def growth(plan: SuitePlan, sizes: LoadSizes | None) -> float:
 
 
 def with_first_blocks(plan: SuitePlan) -> SuitePlan:
-    """A confirmation whose fewest blocks are drawn: they run even if others have taken its time."""
+    """A confirmation whose fewest blocks are drawn: they run whatever their intervals are."""
     numbers = range(1, LEAST_CONFIRM_BLOCKS + 1)
     order = tuple(next_block(plan, pairs_of_part(plan, ""), number, "") for number in numbers)
     return plan.model_copy(update={"order": order, "started": (1,) * LEAST_CONFIRM_BLOCKS})

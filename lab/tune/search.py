@@ -37,6 +37,7 @@ from lab.analysis.tune.estimates import (
     rows,
 )
 from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, combination_name
+from lab.suite.durations import MOST_OVER
 
 CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.2
 """Of the whole time; the rest is for starting, warming, and the mix."""
@@ -49,6 +50,7 @@ BEST_THAT_RAN = 2
 FINALISTS = 2 + BEST_THAT_RAN
 RUNS_OF_CONFIRMATION = 3
 """In each block: the start twice, and what was chosen."""
+RUNS_TO_CONFIRM = LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION
 LEAST_TOGETHER, MOST_TOGETHER = 2, 10
 """Blocks of combinations side by side."""
 
@@ -72,12 +74,18 @@ class Times:
     @property
     def confirm_s(self) -> float:
         """Longest time that the fewest blocks of a confirmation take."""
-        return LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * self.of(())
+        return RUNS_TO_CONFIRM * self.of(())
+
+    @property
+    def can_confirm(self) -> bool:
+        """Check that the fewest blocks of a confirmation would end in time."""
+        return self.confirm_s <= self.left_s + MOST_OVER * self.budget_s
 
     @property
     def search_s(self) -> float:
-        """Time left before the confirmation has to begin."""
-        return self.left_s - max(CONFIRM_SHARE * self.budget_s, self.confirm_s)
+        """Time left before the confirmation has to begin; all of it where there is none for that."""
+        kept_s = max(CONFIRM_SHARE * self.budget_s, self.confirm_s) if self.can_confirm else 0.0
+        return self.left_s - kept_s
 
     def runs_of_mix(self, mixes: int) -> int:
         """Runs of the next of so many mixes, which have all the time where finalists would have too few blocks."""
@@ -119,7 +127,7 @@ class Search:
             stage = self.mixed(measured, times) or self.together(measured, times)
             if stage is not None:
                 return stage
-        chosen = self.chosen(measured)
+        chosen = self.chosen(measured) if times.can_confirm else None
         return None if chosen is None else Stage(number=len(measured) + 1, kind="confirm", blocks=((chosen,),))
 
     def in_order(self, names: Collection[str]) -> Combination:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from lab.analysis.suite.figures import figures, rise
 from lab.analysis.suite.result import judged_effects
 from lab.analysis.tune.confirmation import Confirmation
-from lab.analysis.tune.estimates import Estimates, fitted, rows
+from lab.analysis.tune.estimates import Estimates, Row, fitted, rows
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.sentences import Findings, findings, headline
 from lab.files import write_whole
@@ -89,6 +89,11 @@ class Tuned:
         return Estimates.of(self.plan.goal, self.plan.bounds, [each.measured for each in self.searched])
 
     @cached_property
+    def rows(self) -> list[Row]:
+        """Runs of the mix by the goal."""
+        return list(rows((each.measured for each in self.searched), self.plan.goal.metric))
+
+    @cached_property
     def mixed(self) -> tuple[MixedEffect, ...]:
         """Effect of each candidate in the mix, the best first."""
         return tuple(mixed_effects(self))
@@ -115,7 +120,8 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     settings = settings_of(tuned, recommended)
     last_s = max((run.ended_s for each in tuned.stages for run in each.suite.runs), default=None)
     has_start = any(each.suite.of_variant(START) for each in tuned.stages)
-    of_search = Findings(plan, complete, tuned.begun, has_start, confirmation, tuned.mixed)
+    of_mix = sum(row.value is not None for row in tuned.rows)
+    of_search = Findings(plan, complete, tuned.begun, has_start, confirmation, tuned.mixed, of_mix)
     return TuneResult(
         plan=plan,
         ended_s=last_s,
@@ -130,6 +136,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         settings=settings,
         confirmation=tuple(confirmation.effects) if confirmation else (),
         mixed=tuned.mixed,
+        is_known=of_search.is_known,
         headline=headline(of_search),
         findings=tuple(findings(of_search)),
         not_tried=(*plan.left_out, *never_ran(tuned)),
@@ -171,7 +178,7 @@ def tried(tuned: Tuned) -> Iterator[Tried]:
 def mixed_effects(tuned: Tuned) -> Iterator[MixedEffect]:
     """Effect of each candidate in the mix, the best first; empty where the runs cannot separate candidates."""
     goal = tuned.plan.goal
-    runs = [row for row in rows((each.measured for each in tuned.searched), goal.metric) if row.value is not None]
+    runs = [row for row in tuned.rows if row.value is not None]
     fit = fitted(runs)
     if fit.errors is None:
         return

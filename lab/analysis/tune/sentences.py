@@ -9,9 +9,12 @@ from lab.analysis.tune.confirmation import Confirmation
 from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, keeps
 from lab.analysis.tune.goals import LABELS, METRICS
 from lab.records.suite import Effect
-from lab.records.tune import Bound, Gain, GoalName, MixedEffect, TunePlan, combination_name
+from lab.records.tune import Bound, Gain, Goal, GoalName, MixedEffect, TunePlan, combination_name
 
 KEEP = "Keep the start."
+UNTIL = "Whether it is better is not known. Keep the start until more minutes tell."
+LARGE = log(1.15)
+"""A gain that a search must be able to exclude before it says that there is none."""
 LUCK = log(1.01)
 """What luck may have added to a figure before that is said."""
 OF_THE_MIX = (
@@ -34,6 +37,7 @@ class Findings:
         has_start: Whether a run of the start is verified.
         confirmation: Of what was chosen; `None` where nothing was, or it has not ended.
         mixed: What each candidate gives in combinations drawn at random.
+        runs: Of the mix.
     """
 
     plan: TunePlan
@@ -42,6 +46,32 @@ class Findings:
     has_start: bool
     confirmation: Confirmation | None
     mixed: Sequence[MixedEffect] = ()
+    runs: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Check that "nothing better was found" excludes a gain of more than 15 % by any candidate, or by the choice.
+
+        With bounds, a candidate that gains may have been left out for one of them.
+        """
+        found, goal = self.confirmation, self.plan.goal
+        if found is not None:
+            large = found.goal is None or found.blocks < LEAST_CONFIRM_BLOCKS or may_be_large(goal, found.goal)
+            return found.is_better or found.broken is not None or found.gain is not None or not large
+        by_name = {each.candidate: each for each in self.mixed}
+        known = [by_name[each.name] for each in self.plan.candidates if each.name in by_name]
+        passed = [each for each in known if self.plan.bounds and is_shown(each)]
+        return self.runs == 0 or (
+            len(known) == len(self.plan.candidates)
+            and not any(may_be_large(goal, each) for each in known if each not in passed)
+        )
+
+
+def may_be_large(goal: Goal, effect: Effect | MixedEffect) -> bool:
+    """Check that an effect's interval holds a gain of more than 15 %; without an interval it may be any."""
+    if effect.low is None or effect.high is None:
+        return not isinstance(effect, Effect) or len(set(effect.ratios)) != 1
+    return max(log(goal.gain(effect.low)), log(goal.gain(effect.high))) > LARGE
 
 
 def change(effect: Effect | Gain | None) -> str:
@@ -66,17 +96,22 @@ def headline(search: Findings) -> str:
         return "This tune is void: no run of the start is verified; the report of stage 1 says why."
     if search.confirmation is None:
         within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
+        if not search.is_known:
+            return (
+                f"Not known: {search.runs} runs tell too little to say that nothing is better than the"
+                f" start{within}. The table has what they tell; more minutes tell more."
+            )
         return f"Nothing better than the start was found{within}. {KEEP}"
-    return of_choice(search.confirmation)
+    return of_choice(search.confirmation, is_known=search.is_known)
 
 
-def of_choice(found: Confirmation) -> str:
+def of_choice(found: Confirmation, *, is_known: bool) -> str:
     """Sentence on the confirmation of the choice."""
     name, label = combination_name(found.chosen), LABELS[found.plan.goal.name]
     if found.rise is not None and found.goal is None:
-        return f"Nothing was confirmed: rates of drains still rose after the warm-up, so none are compared. {KEEP}"
+        return f"Nothing was confirmed: rates of drains still rose after the warm-up, so none are compared. {UNTIL}"
     if found.blocks < LEAST_CONFIRM_BLOCKS:
-        return f"Nothing was confirmed: too few verified runs compare {name} with the start. {KEEP}"
+        return f"Nothing was confirmed: too few verified runs compare {name} with the start. {UNTIL}"
     blocks = f"in {found.blocks} blocks of fresh runs"
     if found.is_better and found.gain is not None:
         word = "Confirmed" if found.is_confirmed else "Better, but in doubt"
@@ -87,7 +122,8 @@ def of_choice(found: Confirmation) -> str:
         return f"Not confirmed: {measured}, but breaks {found.broken.text}: {change(by_bound)}. {KEEP}"
     if found.gain is not None:
         return f"Not confirmed: {measured}, but the start differs from itself by {change(found.check)}. {KEEP}"
-    return f"Not confirmed: {measured}. {KEEP}"
+    unknown = f"Not known: {measured}. It may gain more than 15 %, or nothing; more minutes tell more."
+    return f"Not confirmed: {measured}. {KEEP}" if is_known else unknown
 
 
 def luck(found: Confirmation) -> str:

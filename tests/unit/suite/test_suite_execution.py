@@ -129,6 +129,9 @@ class Silent:
     def narrowed(self, folder: Path, to_come: int | None) -> None:
         """Show nothing."""
 
+    def warned(self, text: str) -> None:
+        """Show nothing."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> SuiteFolder:

@@ -14,7 +14,7 @@ from lab.profiles import Profile
 from lab.profiles.files import REPOSITORY
 from lab.profiles.spaces import Start, candidates_of, load_space
 from lab.records.result import Result
-from lab.records.suite import SuitePlan, Variant
+from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import Stage, TunePlan, TuneResult
 from lab.run.folder import RunFolder
 from lab.run.load.connector import connector_config
@@ -62,12 +62,23 @@ class Bench:
         gains: A setting's dotted key → its effect on the log rate where it is set.
         refused: A setting that a server refuses.
         break_off: The user presses Ctrl-C in the run with this number.
+        around_s: What a run takes besides its drain.
+        noise: Standard deviation of a run's log rate.
     """
 
-    def __init__(self, gains: Mapping[str, float], refused: str = "", break_off: int | None = None) -> None:
+    def __init__(
+        self,
+        gains: Mapping[str, float],
+        refused: str = "",
+        break_off: int | None = None,
+        *,
+        around_s: float = AROUND_S,
+        noise: float = 0.01,
+    ) -> None:
         self.gains = gains
         self.refused = refused
         self.break_off = break_off
+        self.around_s, self.noise = around_s, noise
         self.draw = random.Random(7)  # noqa: S311 - noise, no secret
         self.now_s = BEGUN_S
         self.profiles: dict[str, Profile] = {}
@@ -116,8 +127,8 @@ class Bench:
         if set_here.get(self.refused):
             raise ProfileError(f"{self.refused}: the server refuses it")
         gain = sum(by for key, by in self.gains.items() if set_here.get(key))
-        self.now_s += AROUND_S + (profile.dataset.documents or 0) / RATE / exp(gain)
-        truth = Truth(docs_per_tick=round(RATE * exp(gain + self.draw.gauss(0, 0.01))), ticks=7)
+        self.now_s += self.around_s + (profile.dataset.documents or 0) / RATE / exp(gain)
+        truth = Truth(docs_per_tick=round(RATE * exp(gain + self.draw.gauss(0, self.noise))), ticks=7)
         made = run(truth).model_copy(update={"environment": environment_of(profile), "questions": ()})
         analysis = analyse(written(folder.path, made, samples(truth), profile.model_dump(mode="json")))
         write_result(analysis)
@@ -132,12 +143,35 @@ def environment_of(profile: Profile) -> object:
     return environment().model_copy(update={"connector": {**config, **secrets}, "index_settings": settings})
 
 
+class Listening(Silent):
+    """Keeps what it hears.
+
+    Attributes:
+        heard: Texts, and how many runs had counted then.
+    """
+
+    def __init__(self) -> None:
+        self.counted = 0
+        self.heard: list[tuple[int, str]] = []
+
+    def ended(self, run: SuiteRun, result: Result | None) -> None:  # noqa: ARG002 - as a display has it
+        """Count it."""
+        self.counted += bool(run.block)
+
+    def warned(self, text: str) -> None:
+        """Keep it."""
+        self.heard += [(self.counted, text)] if text else []
+
+
 class Quiet:
     """Shows nothing."""
 
+    def __init__(self, of_stage: Silent | None = None) -> None:
+        self.of_stage = of_stage or Silent()
+
     def stage(self, stage: Stage, plan: SuitePlan, folder: SuiteFolder) -> Silent:  # noqa: ARG002 - as a display has it
         """Show nothing."""
-        return Silent()
+        return self.of_stage
 
 
 def a_plan(tmp_path: Path, start: Start) -> TunePlan:
@@ -164,7 +198,7 @@ def a_plan(tmp_path: Path, start: Start) -> TunePlan:
     )
 
 
-def execution(folder: TuneFolder, start: Start, bench: Bench) -> TuneExecution:
+def execution(folder: TuneFolder, start: Start, bench: Bench, progress: Silent | None = None) -> TuneExecution:
     """The tune of the folder on the bench."""
     plan = folder.plan()
     profiles = Profiles(plan, start, lambda profile: profile, OneDataset())
@@ -173,7 +207,7 @@ def execution(folder: TuneFolder, start: Start, bench: Bench) -> TuneExecution:
         profiles,
         Search(plan.candidates, plan.goal, plan.bounds),
         bench,
-        Quiet(),
+        Quiet(progress),
         expected(35_000, None, 8.0, started=True),
         is_warm=lambda rates: len(rates) > 1,
         clock=lambda: bench.now_s,

@@ -1,6 +1,7 @@
 """What a tune says of its search, and that it is so: each sentence where it is shown, and not where it is false."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import exp, log
 from statistics import fmean
 
@@ -13,7 +14,7 @@ from lab.analysis.tune.goals import METRICS, parsed_bounds, parsed_goal
 from lab.analysis.tune.sentences import Findings, findings, headline, is_shown, is_small
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
-from lab.records.tune import START, Bound, MixedEffect, TunePlan
+from lab.records.tune import START, Bound, Candidate, MixedEffect, TunePlan
 from tests.unit.messages import MakeMessage
 from tests.unit.tune.simulated import GOAL, RESTLESS, World, searched, seeds
 from tests.unit.tune.worlds import KNOWN, LEAP
@@ -27,7 +28,8 @@ def a_plan(goal: str = "rate", bounds: tuple[Bound, ...] = ()) -> TunePlan:
     """A plan with a goal."""
     wanted = parsed_goal(goal)
     metrics = tuple(dict.fromkeys((wanted.metric, METRICS["cpu"], METRICS["size"])))
-    return TunePlan.model_construct(goal=wanted, bounds=bounds, metrics=metrics)
+    candidates = (Candidate(name="a", setting="a", value=1),)
+    return TunePlan.model_construct(goal=wanted, bounds=bounds, metrics=metrics, candidates=candidates)
 
 
 def without_confirmation(plan: TunePlan, *, complete: bool = True, stages: int = 3, has_start: bool = True) -> Findings:
@@ -124,6 +126,16 @@ def search(
             id="not shown",
         ),
         pytest.param(
+            search({"rate": (0.1, 0.5)}, blocks=4),
+            ("Not known", "+11 %", 4, 15),
+            id="it may be anything",
+        ),
+        pytest.param(
+            replace(without_confirmation(a_plan()), runs=7),
+            ("Not known", 7),
+            id="a mix that tells nothing",
+        ),
+        pytest.param(
             search({"cpu": (-1.0, 0.01), "A/A": (0.0, 0.01)}, goal="cpu"),
             ("Confirmed", "-63 % (-64 % to -63 %)", 8, "Change a + b"),
             id="a cost",
@@ -135,6 +147,20 @@ def test_the_headline_says_what_was_confirmed_or_why_nothing_was(
 ) -> None:
     """One for each state of a search."""
     assert headline(found) == message(*facts)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_known"),
+    [(0.9, 1.14, True), (0.9, 1.16, False), (1.16, 1.2, False), (None, None, False)],
+)
+def test_that_nothing_is_better_is_known_where_no_gain_of_15_percent_is_left(
+    low: float | None, high: float | None, *, is_known: bool
+) -> None:
+    """An interval of -59 to +133 % excludes nothing, and one setting without an interval may give anything."""
+    found = replace(without_confirmation(a_plan()), runs=7, mixed=(a_mixed("a", low, high),))
+    assert found.is_known is is_known
+    costs = replace(found, plan=a_plan("cpu"), mixed=(a_mixed("a", high and 1 / high, low and 1 / low),))
+    assert costs.is_known is is_known
 
 
 # --- what else ------------------------------------------------------------------------------------------------------
