@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -37,6 +37,7 @@ from lab.endpoints import words_without_secrets
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles import Profile
 from lab.profiles.datasets import known_dataset
+from lab.profiles.loader import effective
 from lab.profiles.spaces import Start, allowed_problem, candidates_of, load_space
 from lab.profiles.suites import rate_docs_per_s
 from lab.records.tune import Candidate, LeftOut, TunePlan, TuneResult
@@ -48,24 +49,36 @@ from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
 from lab.tune.execution import Profiles, TuneExecution, first_suite
 from lab.tune.folder import TuneFolder, find_tune
-from lab.tune.plan import Expected, expected, sized, window_of
+from lab.tune.plan import SCREENING_WINDOW_S, Expected, expected, sized, window_of
+from lab.tune.screening import Screening, of_two_levels
 from lab.tune.search import Search
 from producers.dataset import Dataset
 
-MINUTES = 60.0
+MINUTES, SCREENING_MINUTES = 60.0, 10.0
 OF_A_FILE = "file"
 RESUME = "--resume"
 
+StartArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[PROFILE]",
+        help="The start: a profile that `sluice profiles` lists, or a YAML file; with --path, `file`.",
+        autocompletion=complete.profiles,
+    ),
+]
+TuneSeedOption = Annotated[int, typer.Option(min=0, help="Another seed gives another order.")]
+SpaceOption = Annotated[
+    str, typer.Option(help="What may be changed: a file of experiments/spaces.", autocompletion=complete.spaces)
+]
+AllowOption = Annotated[
+    list[str] | None, typer.Option(metavar="KNOB", help="Try an unsafe knob of the space, by its name.")
+]
+TunePlanOption = Annotated[bool, typer.Option("--plan", help="Print what would be tried; start nothing.")]
+TuneResumeOption = Annotated[bool, typer.Option(RESUME, help="Continue the last one, which was interrupted.")]
+
 
 def tune(
-    profile: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[PROFILE]",
-            help="The start: a profile that `sluice profiles` lists, or a YAML file; with --path, `file`.",
-            autocompletion=complete.profiles,
-        ),
-    ] = None,
+    profile: StartArgument = None,
     *,
     goal: Annotated[str, typer.Option(help="Goal: rate, cpu, size, or `latency at 5000` (documents/s).")] = "rate",
     keep: Annotated[
@@ -73,20 +86,16 @@ def tune(
         typer.Option(metavar="FIGURE<=Fx", help="A bound relative to the start: 'size<=1.1x', 'rate>=0.95x'."),
     ] = None,
     minutes: Annotated[float, typer.Option(help="The whole time, confirmation included.")] = MINUTES,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed gives another order.")] = 1,
-    space: Annotated[
-        str, typer.Option(help="What may be changed: a file of experiments/spaces.", autocompletion=complete.spaces)
-    ] = "default",
-    allow: Annotated[
-        list[str] | None, typer.Option(metavar="KNOB", help="Try an unsafe knob of the space, by its name.")
-    ] = None,
+    seed: TuneSeedOption = 1,
+    space: SpaceOption = "default",
+    allow: AllowOption = None,
     dataset: DatasetOption = None,
     path: FileOption = None,
     key: FileKeyOption = None,
     documents: DocumentsOption = None,
     settings: SettingsOption = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried; start nothing.")] = False,
-    resume: Annotated[bool, typer.Option(RESUME, help="Continue the last one, which was interrupted.")] = False,
+    plan: TunePlanOption = False,
+    resume: TuneResumeOption = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
@@ -111,6 +120,56 @@ def tune(
     if plan:
         show_tune_plan(tuning.plan, tuning.takes)
         return 0
+    return performed(tuning, runs, resume=resume, page=page, open_it=open_it, as_json=as_json)
+
+
+def screen(
+    profile: StartArgument = None,
+    *,
+    minutes: Annotated[float, typer.Option(help="The whole time, warm-up included.")] = SCREENING_MINUTES,
+    seed: TuneSeedOption = 1,
+    space: SpaceOption = "default",
+    tried: Annotated[
+        list[str] | None, typer.Option("--try", metavar="KNOB=VALUE", help="Try this value of a setting, as listed.")
+    ] = None,
+    allow: AllowOption = None,
+    dataset: DatasetOption = None,
+    path: FileOption = None,
+    key: FileKeyOption = None,
+    documents: DocumentsOption = None,
+    settings: SettingsOption = None,
+    plan: TunePlanOption = False,
+    resume: TuneResumeOption = False,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
+    runs: RunsOption = RUNS,
+    page: PageOption = None,
+    open_it: OpenOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Tell which settings matter, all of them at once. Example: `screen quickstart --minutes 10`."""
+    short = shorthand(dataset=dataset, path=path, key=key, documents=documents, rate=None)
+    start = Start.of(reference_of(profile, dataset, path, command="screen"), (*short, *(settings or ())))
+    options = TuneOptions(
+        goal="cpu",
+        keep=(),
+        minutes=minutes,
+        seed=seed,
+        space=space,
+        allow=tuple(allow or ()),
+        target=target,
+        screens=True,
+        tried=tuple(tried or ()),
+    )
+    tuning = Tuning.of(start, options, servers_of(target, target_file))
+    if plan:
+        show_tune_plan(tuning.plan, tuning.takes)
+        return 0
+    return performed(tuning, runs, resume=resume, page=page, open_it=open_it, as_json=as_json)
+
+
+def performed(tuning: "Tuning", runs: Path, *, resume: bool, page: bool | None, open_it: bool, as_json: bool) -> int:
+    """Run a search, or go on with it, and report."""
     check_runs(runs)
     begun = find_tune(runs, tuning.plan.tune) if resume else None
     if begun:
@@ -123,7 +182,7 @@ def tune(
         return conclude_tune(folder, runs, open_it=open_it, as_json=as_json)
 
 
-def reference_of(profile: str | None, dataset: str | None, path: str | None) -> str:
+def reference_of(profile: str | None, dataset: str | None, path: str | None, *, command: str = "tune") -> str:
     """The profile that is meant: the one that is named, or `file` where a file is given.
 
     Raises:
@@ -132,13 +191,18 @@ def reference_of(profile: str | None, dataset: str | None, path: str | None) -> 
     if profile is not None:
         return profile
     if path is None and dataset != OF_A_FILE:
-        raise ProfileError("tune: got no profile, expected PROFILE, or --path FILE for your own documents")
+        raise ProfileError(f"{command}: got no profile, expected PROFILE, or --path FILE for your own documents")
     return OF_A_FILE
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions:
-    """What the command line asks of a search."""
+    """What the command line asks of a search.
+
+    Attributes:
+        screens: Whether it is to tell which settings matter, rather than to search the best.
+        tried: Values that a screening is to try, by the names of their candidates.
+    """
 
     goal: str
     keep: tuple[str, ...]
@@ -147,6 +211,8 @@ class TuneOptions:
     space: str
     allow: tuple[str, ...]
     target: TargetName
+    screens: bool = False
+    tried: tuple[str, ...] = ()
 
 
 class OneDataset:
@@ -214,17 +280,26 @@ class Tuning:
         small = sized(start, there, streams=goal.rate is not None)
         dataset = known_dataset(start.profile.dataset.name)
         bounded = there if dataset is not None and dataset.is_bounded else None
-        window_s = window_of(goal.rate)
+        window_s = SCREENING_WINDOW_S if options.screens else window_of(goal.rate)
         check_rate(goal.rate, window_s, bounded)
         candidates, left_out = candidates_of(space, small, options.allow)
-        fit, lacking, side_by_side = fitted(candidates, small, servers)
+        fit, lacking, side_by_side = fitted(candidates, small, servers, together=not options.screens)
+        at_start: dict[str, Any] = {}
+        if options.screens:
+            at_start = {value.key: value.value for value in effective(small.profile)}
+            kept, others = of_two_levels(fit, at_start, options.tried)
+            fit, lacking = list(kept), [*lacking, *others]
         base = datasets(small.profile).documents
         is_started = not servers.may_be_started_anew()
         takes = expected(base, None if goal.rate else bounded, window_s, started=is_started, rate=goal.rate)
-        check_time(Search(fit, goal, bounds), options.minutes, takes, space.name)
+        search = (Screening if options.screens else Search)(fit, goal, bounds)
+        check_time(search, options.minutes, takes, space.name)
+        name, wanted = start.profile.name.replace("/", "-"), f"do the documents of {start.reference} want"
+        if options.screens:
+            name, wanted = f"{name}-screen", f"matter for the documents of {start.reference}"
         plan = TunePlan(
-            tune=start.profile.name.replace("/", "-"),
-            question=f"Which settings of the space {space.name} do the documents of {start.reference} want?",
+            tune=name,
+            question=f"Which settings of the space {space.name} {wanted}?",
             started_s=0.0,
             profile=start.reference,
             overrides=tuple(words_without_secrets(start.overrides)),
@@ -240,6 +315,8 @@ class Tuning:
             metrics=compared_metrics(goal),
             candidates=tuple(fit),
             left_out=(*left_out, *lacking),
+            screens=options.screens,
+            start_values={key: value for key, value in at_start.items() if key in {each.setting for each in fit}},
             target=str(options.target),
             command=typed_command(),
         )
@@ -274,6 +351,7 @@ class Tuning:
             plan.space,
             plan.allowed,
             plan.target,
+            [each.name for each in plan.candidates] if plan.screens else (),
         )
 
     def perform(self, runs: Path, begun: TuneFolder | None) -> TuneFolder:
@@ -283,7 +361,7 @@ class Tuning:
         with self.servers.bench(suite, profiles.datasets(suite), self.plan.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or TuneFolder.begin(runs, self.plan)
-            search = Search(
+            search = (Screening if self.plan.screens else Search)(
                 self.plan.candidates, self.plan.goal, self.plan.bounds, profiles.is_possible, self.plan.seed
             )
             execution = TuneExecution(
@@ -335,20 +413,18 @@ def check_time(search: Search, minutes: float, takes: Expected, space: str) -> N
     """
     if not search.candidates:
         raise ProfileError(f"space {space}: no candidate fits this profile; choose another --space")
-    if minutes < (least := takes.least_minutes(search.runs_of_block)):
-        raise ProfileError(
-            f"--minutes: got {minutes:g}, expected {ceil(least)} or more: a block of combinations and a confirmation"
-            " take as long here"
-        )
+    if minutes < (least := takes.least_minutes(search.runs_of_block, search.runs_to_confirm)):
+        what = "a block of combinations" + (" and a confirmation take" if search.runs_to_confirm else " takes")
+        raise ProfileError(f"--minutes: got {minutes:g}, expected {ceil(least)} or more: {what} as long here")
 
 
 def fitted(
-    candidates: Sequence[Candidate], start: Start, servers: Servers
+    candidates: Sequence[Candidate], start: Start, servers: Servers, *, together: bool
 ) -> tuple[list[Candidate], list[LeftOut], bool]:
     """The candidates that can run on the servers, those that cannot with the reason, and whether servers run together.
 
     One that needs servers of its own, as another heap does, is only tried where both sets run side by side: to start
-    servers anew would cost more than such a setting gives.
+    servers anew would cost more than such a setting gives. A screening has no time to warm a second set.
     """
     at_start = servers.fitted(start.profile)
     able, lacking, shapes = [], [], [at_start]
@@ -361,11 +437,12 @@ def fitted(
             continue
         if server_shape(on_servers) == server_shape(at_start):
             able.append(candidate)
-        elif servers.run_together([*shapes, on_servers]):
+        elif together and servers.run_together([*shapes, on_servers]):
             able.append(candidate)
             shapes.append(on_servers)
         else:
-            reason = "it needs servers of its own, and this machine has no memory for both sets at once"
+            lack = "this machine has no memory for both sets at once" if together else "a screening has one set"
+            reason = f"it needs servers of its own, and {lack}"
             lacking.append(LeftOut(name=candidate.name, reason=reason))
     return able, lacking, len(shapes) > 1
 
@@ -378,7 +455,8 @@ def conclude_tune(folder: TuneFolder, runs: Path, *, open_it: bool, as_json: boo
     """
     result = analyse_tune(folder.path, ended=True)
     become_latest(folder.path, runs / TUNES)
-    write_recommended(folder.path, result)
+    if not result.plan.screens:
+        write_recommended(folder.path, result)
     report_tune(folder.path, result, open_it=open_it, as_json=as_json)
     if result.environment is None:
         raise VerificationError(

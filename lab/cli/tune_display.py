@@ -10,7 +10,8 @@ from lab.analysis.text import figure, quantity
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST
 from lab.analysis.tune.report import interval_text
-from lab.analysis.tune.sentences import OF_THE_MIX
+from lab.analysis.tune.screening import OF_THE_SCREENING, TITLES, grouped, rate_of
+from lab.analysis.tune.sentences import OF_THE_MIX, change
 from lab.cli.suite_display import SuiteDisplay
 from lab.console import console, table_of
 from lab.monitor import CLOCK
@@ -18,7 +19,9 @@ from lab.records.suite import SuitePlan, SuiteRun
 from lab.records.tune import Stage, TunePlan, TuneResult, combination_name
 from lab.suite.folder import SuiteFolder
 from lab.suite.plan import taken_s
+from lab.tune.design import plackett_burman
 from lab.tune.plan import Expected
+from lab.tune.screening import what_it_can_tell
 from lab.tune.search import CONFIRM_SHARE
 
 MOST_NAMED = 5
@@ -31,7 +34,9 @@ WHAT = {
 
 def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
     """What will be tried, what not, and how long it will take."""
-    console.print(f"[bold]tune {escape(plan.profile)}[/bold]: {escape(plan.question)}")
+    console.print(
+        f"[bold]{'screen' if plan.screens else 'tune'} {escape(plan.profile)}[/bold]: {escape(plan.question)}"
+    )
     kept = "".join(f", keeping {bound.text}" for bound in plan.bounds)
     rate = plan.goal.rate or ""
     at = f" at {rate} of the limit" if rate.endswith("%") else f" at {rate} documents/s" if rate else ""
@@ -47,11 +52,54 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
     console.print(table_of(rows, "candidate", "with it", "what else changes", whole=("candidate",)))
     for left_out in plan.left_out:
         console.print(f"[dim]not tried: {escape(left_out.name)}: {escape(left_out.reason)}[/dim]")
+    if plan.screens:
+        show_screening_plan(plan, takes)
+        return
     console.print(
         f"{quantity(len(plan.candidates), 'candidate')} mixed at random, then the best side by side, then the choice"
         f" against the start ({figure(CONFIRM_SHARE, 'share')} of the time): at most about {plan.minutes:g} min, some"
         f" {takes.run_s:.0f} s a run"
     )
+
+
+def show_screening_plan(plan: TunePlan, takes: Expected) -> None:
+    """The design of a screening, and what its time can tell."""
+    block = len(plackett_burman(len(plan.candidates)))
+    runs = int((60 * plan.minutes - takes.starting_s) / takes.run_s)
+    console.print(
+        f"Plackett-Burman design: {quantity(len(plan.candidates), 'setting')} at two levels in blocks of {block} runs,"
+        f" every other one its mirror image; at most {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
+    )
+    console.print(what_it_can_tell(len(plan.candidates), runs))
+
+
+def at_start(plan: TunePlan, candidate: str) -> str:
+    """`tasks=4 (start: 1)`."""
+    value = plan.start_values.get(plan.candidate(candidate).setting)
+    return f"{candidate} (start: {'default' if value is None else value})"
+
+
+def print_screening(result: TuneResult) -> None:
+    """The settings in three groups, with their intervals."""
+    console.print(escape(result.headline), soft_wrap=not console.is_terminal, style="bold")
+    for group, effects in grouped(result.mixed).items():
+        if effects:
+            rows = (
+                (escape(at_start(result.plan, each.candidate)), change(each), change(rate_of(each), "-"))
+                for each in effects
+            )
+            console.print(f"[bold]{TITLES[group]}[/bold]", soft_wrap=not console.is_terminal)
+            console.print(table_of(rows, "setting", "CPU per document", "indexing rate"))
+    if result.mixed:
+        console.print(f"[dim]{OF_THE_SCREENING}[/dim]", soft_wrap=not console.is_terminal)
+    print_not_tried(result)
+
+
+def print_not_tried(result: TuneResult) -> None:
+    """The candidates that were not tried."""
+    if result.not_tried:
+        names = ", ".join(each.name for each in result.not_tried)
+        console.print(f"not tried: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)
 
 
 class TuneDisplay:
@@ -76,13 +124,17 @@ class TuneDisplay:
         names = ", ".join(map(combination_name, stage.combinations))
         if len(stage.combinations) > MOST_NAMED:
             names = quantity(len(stage.combinations), "combination")
-        console.print(f"[bold]stage {stage.number}[/bold] {WHAT[stage.kind]}{blocks}: {escape(names)}")
+        what = "all settings at once" if self._plan.screens else WHAT[stage.kind]
+        console.print(f"[bold]stage {stage.number}[/bold] {what}{blocks}: {escape(names)}")
         expected = {variant.name: self._takes.run_s for variant in plan.variants}
         return SuiteDisplay(plan, folder.runs(), expected, self.left_s)
 
 
 def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
-    """What was found: the confirmation, what each setting gives, what was not tried."""
+    """What was found: the confirmation, what each setting gives, what was not tried; of a screening, its groups."""
+    if result.plan.screens:
+        print_screening(result)
+        return
     console.print(escape(result.headline), soft_wrap=not console.is_terminal, style="bold")
     for text in result.findings:
         console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
@@ -94,9 +146,7 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
     if rows:
         console.print(table_of(rows, "what each gives", "ratio", "interval", right=("ratio",)))
         console.print(f"[dim]{OF_THE_MIX}[/dim]", soft_wrap=not console.is_terminal)
-    if result.not_tried:
-        names = ", ".join(each.name for each in result.not_tried)
-        console.print(f"not tried: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)
+    print_not_tried(result)
     if BEST in files:
         pasted = ", ".join(sorted(set(files) - {BEST}))
         console.print(f"written: {files[BEST]}{pasted and f' and, to paste, {pasted}'}", soft_wrap=True)

@@ -28,6 +28,8 @@ SECTIONS = ("mapping", "topic", "producer", "sink", "elasticsearch", "index")
 """What a knob may be of: documents, load and engine are what candidates are compared with."""
 ENGINE = frozenset({"elasticsearch.version", "elasticsearch.java", "elasticsearch.distribution"})
 
+REPLICAS = "index.number_of_replicas"
+
 THE_VALUE = "${value}"
 """In `requires`, the candidate's own value."""
 
@@ -43,6 +45,9 @@ class KnobEntry(Section):
     )
     unsafe: bool = Field(default=False, description="whether it weakens a guarantee: tried only when allowed by name")
     risk: str | None = Field(None, min_length=1, description="what is risked, for an unsafe one")
+    safe: list[JsonValue] = Field(
+        default_factory=list, description="of an unsafe one, the values that weaken nothing: tried without `--allow`"
+    )
     note: str | None = Field(None, min_length=1, description="what else changes for those who use the index")
 
 
@@ -63,6 +68,7 @@ class Knob:
         setting: Dotted key of a profile.
         name: What `--allow` calls it.
         risk: Of an unsafe one; `None` for every other.
+        safe: Of an unsafe one, the values that weaken nothing.
     """
 
     setting: str
@@ -71,6 +77,7 @@ class Knob:
     requires: Mapping[str, JsonValue] = field(default_factory=dict)
     risk: str | None = None
     note: str | None = None
+    safe: tuple[JsonValue, ...] = ()
 
     def candidates(self) -> Iterator[Candidate]:
         """One for each value."""
@@ -80,7 +87,7 @@ class Knob:
                 setting=self.setting,
                 value=value,
                 requires={key: value if needed == THE_VALUE else needed for key, needed in self.requires.items()},
-                risk=self.risk,
+                risk=None if value in self.safe else self.risk,
                 note=self.note,
             )
 
@@ -174,7 +181,15 @@ def load_space(name_or_path: str, *, root: Path = REPOSITORY) -> Space:
     if problems := list(_problems(file, tree)):
         raise refusal(problems)
     knobs = (
-        Knob(setting, entry.name or setting, tuple(entry.values), entry.requires, entry.risk, entry.note)
+        Knob(
+            setting,
+            entry.name or setting,
+            tuple(entry.values),
+            entry.requires,
+            entry.risk,
+            entry.note,
+            tuple(entry.safe),
+        )
         for setting, entry in file.knobs.items()
     )
     name = path.stem if name_or_path.endswith(path.suffix) else name_or_path
@@ -249,7 +264,9 @@ def candidates_of(
                 left_out.append(LeftOut(name=candidate.name, reason=lack))
             elif _changed(space, start, candidate).fingerprint() == start.profile.fingerprint():
                 continue
-            elif knob.risk and knob.name not in allowed:
+            elif knob.setting == REPLICAS and candidate.value not in range(start.profile.elasticsearch.data_nodes):
+                continue  # No node of this cluster would hold it.
+            elif candidate.risk and knob.name not in allowed:
                 reason = f"it is unsafe: {knob.risk}; to try it: --allow {knob.name}"
                 left_out.append(LeftOut(name=candidate.name, reason=reason))
             else:

@@ -104,6 +104,8 @@ class TunePlan(Record):
         window_s: How long a drain shall take at least, or a stream takes.
         metrics: What is compared, the goal first.
         candidates: By their knobs, the most promising ones first.
+        screens: Whether it ends with its mix, a design of two levels that tells which settings matter.
+        start_values: Of a screening: setting → value of the start, `None` for the server's own default.
         target: Where the servers are.
         command: The command line, word by word.
     """
@@ -126,6 +128,8 @@ class TunePlan(Record):
     metrics: tuple[MetricKey, ...]
     candidates: tuple[Candidate, ...]
     left_out: tuple[LeftOut, ...] = ()
+    screens: bool = False
+    start_values: dict[str, JsonValue] = Field(default_factory=dict)
     target: str = "local"
     command: tuple[str, ...] = ()
 
@@ -190,6 +194,7 @@ class MixedEffect(Record):
         ratio: By the goal, with and without it.
         low, high: Its interval, 95 %; `None` where too few runs tell.
         runs: Runs of the mix that have it.
+        rate: Its effect on the indexing rate, of a screening.
     """
 
     candidate: str
@@ -197,6 +202,7 @@ class MixedEffect(Record):
     low: float | None
     high: float | None
     runs: Count
+    rate: "Gain | None" = None
 
 
 class Gain(Record):

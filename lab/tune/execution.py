@@ -36,7 +36,7 @@ from lab.suite.loads import MOST_TIMES, LoadSizes, resized, sizes_of
 from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, kind_of, make_plan, next_block, pairs_of_part, taken_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import BETWEEN_S, Expected
-from lab.tune.search import MIXES, RUNS_TO_CONFIRM, Search, Times
+from lab.tune.search import Search, Times
 from producers.dataset import Dataset
 
 CONFIRM_PRECISION = 0.02
@@ -345,7 +345,7 @@ class TuneExecution:
         if stage.kind == "confirm":
             execution.limit_s += MOST_OVER * 60 * execution.minutes
         elif self.times().can_confirm:
-            execution.to_confirm = RUNS_TO_CONFIRM
+            execution.to_confirm = self.search.runs_to_confirm
             execution.least_runs = self.search.runs_of_block if stage.number == 1 else 0
         execution.execute()
         analyse_suite(folder.path)
@@ -405,8 +405,8 @@ class TuneExecution:
         documents = self.profiles.dataset_of(self.profiles.start.profile).documents * sizes.times
         run_s = RUN_BASE_S + BETWEEN_S + documents / sizes.limit_docs_per_s
         budget_s = 60 * self.profiles.plan.minutes
-        runs = Times(budget_s - self.spent_s(), budget_s, run_s).runs_of_mix(MIXES)
-        blocks = min(plan.repeats, max(1, runs // len(plan.order[0])))
+        times = Times(budget_s - self.spent_s(), budget_s, run_s)
+        blocks = min(plan.repeats, self.search.blocks_in_time(times, len(plan.order[0])))
         return {"repeats": blocks, "order": plan.order[:blocks], "started": plan.started[:blocks]}
 
     def use(self, suite: Suite) -> None:

@@ -6,10 +6,12 @@ from lab.profiles.spaces import Start
 from lab.suite.limit import LEAST_DRAINS, LIMIT_S
 from lab.suite.loads import COUNTS, MARGIN, STREAM_S, is_share
 from lab.suite.plan import RATE_DOCS_PER_S, RUN_BASE_S, WARM_UPS
-from lab.tune.search import Times
+from lab.tune.search import RUNS_TO_CONFIRM
 
 WINDOW_S = 8.0
 """Of a drain; beyond it more blocks narrow intervals better than longer drains (docs/measurements/suites.md)."""
+SCREENING_WINDOW_S = 5.0
+"""Of a drain whose CPU counts: that is of the whole load, in ticks of 10 ms (proc(5)), and needs no measured window."""
 BASE_DOCUMENTS = 60_000
 """Of a warm-up; other runs have as many times that as their window asks for."""
 STARTING_S = 60.0
@@ -28,9 +30,9 @@ class Expected:
     run_s: float
     starting_s: float
 
-    def least_minutes(self, runs: int) -> float:
+    def least_minutes(self, runs: int, to_confirm: int = RUNS_TO_CONFIRM) -> float:
         """The shortest time in which a block of so many runs can be tried, and one of its combinations be confirmed."""
-        return (self.starting_s + runs * self.run_s + Times(0.0, 0.0, self.run_s).confirm_s) / 60
+        return (self.starting_s + (runs + to_confirm) * self.run_s) / 60
 
 
 def sized(start: Start, documents: int, *, streams: bool = False) -> Start:

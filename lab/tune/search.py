@@ -2,7 +2,8 @@
 
 1. *Mixed*, in two halves: combinations drawn at random, in which each knob has each of its values as often as any
    other. Every run tells something of every knob, so that as many runs tell several times as much as of one knob at a
-   time. The second half is without what only failed in the first.
+   time. The second half is without what only failed in the first. Where there is no time for as many runs as values,
+   the first half is a two-level design with one value of each knob (`lab.tune.design`), and there is no other.
 2. *Together*: the combination of what gains in the mix, the better half of it, and the best two that have run, side by
    side. So what settings do to each other is measured before one is chosen.
 3. *Confirm*: the best of these against the start in blocks that have not chosen it, with the start twice (A/A). Of many
@@ -26,6 +27,7 @@ import numpy as np
 from lab.analysis.tune.estimates import (
     A_TIE,
     LEAST_CONFIRM_BLOCKS,
+    LEAST_FREEDOM,
     LEAST_GAIN,
     PENALTY,
     Estimates,
@@ -38,6 +40,7 @@ from lab.analysis.tune.estimates import (
 )
 from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, combination_name
 from lab.suite.durations import MOST_OVER
+from lab.tune.design import plackett_burman, two_level_block
 
 CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.2
 """Of the whole time; the rest is for starting, warming, and the mix."""
@@ -118,6 +121,8 @@ class Search:
     is_possible: Callable[[Combination], bool] = lambda _: True
     seed: int = 1
 
+    runs_to_confirm = RUNS_TO_CONFIRM
+
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """The stage that comes after those which have been measured; `None` when there is nothing more to do."""
         kinds = [each.stage.kind for each in measured]
@@ -162,6 +167,8 @@ class Search:
         """Combinations drawn at random, in an even share of the mix's time; `None` where it is over."""
         if len(measured) == MIXES or not self.candidates:
             return None
+        if not measured and (screened := self.screened(times.runs_of_mix(1))):
+            return Stage(number=1, kind="mixed", blocks=(screened,))
         number, least = len(measured) + 1, self.runs_of_block
         runs = max(times.runs_of_mix(MIXES - len(measured)), 0 if measured else least)
         blocks = round(runs / least)
@@ -169,6 +176,18 @@ class Search:
         failed = given_up(rows(measured, self.goal.metric))
         drawn = tuple(self.drawn(number, blocks, size, failed))
         return Stage(number=number, kind="mixed", blocks=drawn) if any(map(any, drawn)) else None
+
+    def screened(self, runs: int) -> tuple[Combination, ...]:
+        """Block of a two-level design, with one value of each knob; empty where as many runs tell of all values."""
+        names = [values[1] for values in self.values]
+        size = len(plackett_burman(len(names)))
+        is_short = size <= runs < len(self.candidates) + MIXES + LEAST_FREEDOM
+        rows_of_design = two_level_block(names, 0, self.seed) if is_short else ()
+        return tuple(each for each in rows_of_design if self.can_run(each, ()))
+
+    def blocks_in_time(self, times: Times, runs_of_block: int) -> int:
+        """Number of blocks of the first stage that there is time for."""
+        return max(1, times.runs_of_mix(MIXES) // runs_of_block)
 
     def drawn(
         self, number: int, blocks: int, size: int, failed: Collection[frozenset[str]] = ()

@@ -13,7 +13,8 @@ from lab.analysis.tune.folder import A_TUNE
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX
 from lab.analysis.tune.result import RESULT
-from lab.analysis.tune.sentences import OF_THE_MIX, TRIED, is_shown
+from lab.analysis.tune.screening import OF_THE_SCREENING, group_of, grouped, rate_of
+from lab.analysis.tune.sentences import OF_THE_MIX, TRIED, change, is_shown
 from lab.files import write_whole
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
@@ -48,8 +49,8 @@ def tune_report(folder: Path, result: TuneResult) -> str:
     plan = result.plan
     began = datetime.fromtimestamp(plan.started_s, UTC)
     return PAGES.get_template("tune/tune.html").render(
-        title=f"tune {plan.profile}: {LABELS[plan.goal.name]}",
-        heading=f"tune {plan.profile}",
+        title=f"{'screen' if plan.screens else 'tune'} {plan.profile}: {LABELS[plan.goal.name]}",
+        heading=f"{'screen' if plan.screens else 'tune'} {plan.profile}",
         question=plan.question,
         plan=plan,
         result=result,
@@ -57,8 +58,9 @@ def tune_report(folder: Path, result: TuneResult) -> str:
         change=change_text(result.gain.ratio) if result.gain else UNKNOWN,
         recommended=combination_name(result.recommended),
         confirmed=table_of_confirmation(result),
-        mix=table_of_mix(result),
-        of_the_mix=OF_THE_MIX,
+        mix=table_of_screening(result) if plan.screens else table_of_mix(result),
+        of_the_mix=OF_THE_SCREENING if plan.screens else OF_THE_MIX,
+        matter=sum(group_of(each) == "matters" for each in result.mixed),
         tried=table_of_tried(result),
         of_tried=TRIED,
         pareto=pareto_chart(result),
@@ -98,6 +100,19 @@ def table_of_mix(result: TuneResult) -> dict[str, object]:
     gains = (result.plan.goal.gain(each.ratio) > 1 if is_shown(each) else None for each in result.mixed)
     kinds = ["none" if gain is None else "better" if gain else "worse" for gain in gains]
     return {"head": ("setting", "ratio", "interval", "runs"), "rows": rows, "kinds": kinds}
+
+
+def table_of_screening(result: TuneResult) -> dict[str, object]:
+    """Table of each setting by group, with its effect on the goal and on the indexing rate."""
+    rows, kinds, plan = [], [], result.plan
+    for group, effects in grouped(result.mixed).items():
+        for each in effects:
+            value = plan.start_values.get(plan.candidate(each.candidate).setting)
+            at_start = "default" if value is None else str(value)
+            rows.append((each.candidate, at_start, group, change(each), change(rate_of(each), UNKNOWN)))
+            kinds.append("none" if group == "not told" else "better" if group == "does not matter" else "worse")
+    head = ("setting", "at the start", "answer", "CPU per document", "indexing rate")
+    return {"head": head, "rows": rows, "kinds": kinds}
 
 
 def interval_text(effect: MixedEffect) -> str:

@@ -12,14 +12,17 @@ from pydantic import JsonValue
 from lab.analysis.suite.figures import figures, rise
 from lab.analysis.suite.result import judged_effects
 from lab.analysis.tune.confirmation import Confirmation
-from lab.analysis.tune.estimates import Estimates, Row, fitted, rows
+from lab.analysis.tune.estimates import Estimates, Fit, Row, fitted, rows
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
+from lab.analysis.tune.goals import METRICS
+from lab.analysis.tune.screening import told_groups
 from lab.analysis.tune.sentences import Findings, findings, headline
 from lab.files import write_whole
 from lab.records.run import Environment
 from lab.records.tune import (
     START,
     Combination,
+    Gain,
     LeftOut,
     MixedEffect,
     Tried,
@@ -137,7 +140,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         confirmation=tuple(confirmation.effects) if confirmation else (),
         mixed=tuned.mixed,
         is_known=of_search.is_known,
-        headline=headline(of_search),
+        headline=screening_headline(tuned, of_mix) if plan.screens else headline(of_search),
         findings=tuple(findings(of_search)),
         not_tried=(*plan.left_out, *never_ran(tuned)),
         risks=tuple(f"{each.name}: {each.risk}" for each in map(plan.candidate, recommended) if each.risk),
@@ -177,20 +180,35 @@ def tried(tuned: Tuned) -> Iterator[Tried]:
 
 def mixed_effects(tuned: Tuned) -> Iterator[MixedEffect]:
     """Effect of each candidate in the mix, the best first; empty where the runs cannot separate candidates."""
-    goal = tuned.plan.goal
-    runs = [row for row in tuned.rows if row.value is not None]
-    fit = fitted(runs)
+    goal, mixes = tuned.plan.goal, [each.measured for each in tuned.searched]
+    fit = fitted(tuned.rows)
     if fit.errors is None:
         return
+    rate = fitted(rows(mixes, METRICS["rate"])) if tuned.plan.screens else None
     for name in sorted(fit.effects, key=fit.effects.__getitem__, reverse=goal.more_is_better):
-        gain, half = fit.effects[name], fit.half_width(name)
+        told = gain_of(fit, name)
         yield MixedEffect(
             candidate=name,
-            ratio=exp(gain),
-            low=None if half is None else exp(gain - half),
-            high=None if half is None else exp(gain + half),
-            runs=sum(name in row.combination for row in runs),
+            ratio=told.ratio,
+            low=told.low,
+            high=told.high,
+            runs=sum(name in row.combination for row in tuned.rows if row.value is not None),
+            rate=gain_of(rate, name) if rate and name in rate.effects else None,
         )
+
+
+def gain_of(fit: Fit, name: str) -> Gain:
+    """Effect of a candidate as a ratio, with its 95 % interval."""
+    gain, half = fit.effects[name], fit.half_width(name)
+    ends = (None, None) if half is None else (exp(gain - half), exp(gain + half))
+    return Gain(ratio=exp(gain), low=ends[0], high=ends[1])
+
+
+def screening_headline(tuned: Tuned, runs: int) -> str:
+    """Headline of a screening."""
+    if not any(each.suite.of_variant(START) for each in tuned.stages):
+        return "This screening is void: no run of the start is verified; the report of stage 1 says why."
+    return told_groups(tuned.mixed, len(tuned.plan.candidates), runs)
 
 
 def never_ran(tuned: Tuned) -> Iterator[LeftOut]:

@@ -74,10 +74,10 @@ def may_be_large(goal: Goal, effect: Effect | MixedEffect) -> bool:
     return max(log(goal.gain(effect.low)), log(goal.gain(effect.high))) > LARGE
 
 
-def change(effect: Effect | Gain | None) -> str:
+def change(effect: Effect | Gain | MixedEffect | None, unknown: str = "not known") -> str:
     """`+31 % (+22 % to +41 %)`; without an interval `+31 %`."""
     if effect is None or effect.ratio is None:
-        return "not known"
+        return unknown
     interval = ""
     if effect.low is not None and effect.high is not None:
         interval = f" ({change_text(effect.low)} to {change_text(effect.high)})"

@@ -1,4 +1,4 @@
-"""`sluice tune`: what it plans, and what it refuses before anything is started."""
+"""`sluice tune` and `sluice screen`: what they plan, and what they refuse before anything is started."""
 
 import contextlib
 import json
@@ -53,13 +53,13 @@ class Servers:
 
 @pytest.fixture
 def sluice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Ended]:
-    """Runs `tune` in a folder of its own; exit status, output and errors."""
+    """Runs `tune`, or another command, in a folder of its own; exit status, output and errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console, "width", 200)
 
-    def command(*words: str, servers: Servers | None = None) -> Ended:
+    def command(*words: str, servers: Servers | None = None, name: str = "tune") -> Ended:
         monkeypatch.setattr(tune, "servers_of", lambda *_: servers or Servers())
-        monkeypatch.setattr("sys.argv", ["sluice", "tune", *words])
+        monkeypatch.setattr("sys.argv", ["sluice", name, *words])
         status = main()
         written = capsys.readouterr()
         assert "Traceback" not in written.err
@@ -186,3 +186,45 @@ def test_a_latency_needs_a_file_that_is_long_enough(
     status, _, errors = sluice("--path", str(path), "--goal", "latency at 5000")
     assert status == 2
     assert errors == message(2, "100,000", 20)
+
+
+# --- screen ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_screening_plans_one_value_of_each_setting_and_says_what_its_time_tells(sluice: Callable[..., Ended]) -> None:
+    """And why it leaves the others out; nothing is started."""
+    status, text, _ = sluice("quickstart", "--plan", name="screen")
+    words = " ".join(text.split())
+    assert status == 0
+    for expected in (
+        "screen quickstart",
+        "goal: Elasticsearch's CPU per document",
+        "tasks=4 │ topic.partitions=4",
+        "not tried: tasks=2: a screening tries one value of a setting, here tasks=4; to try this one: --try tasks=2",
+        "not tried: partitions=4: tasks=4 moves it, too",
+        "8 settings at two levels in blocks of 12 runs",
+        "intervals of ±",
+    ):
+        assert expected in words
+
+
+def test_a_screening_tries_the_value_that_is_named(sluice: Callable[..., Ended], message: MakeMessage) -> None:
+    """In place of its own choice; an unknown one is refused."""
+    _, text, _ = sluice("quickstart", "--plan", "--try", "batch.size=500", name="screen")
+    assert "not tried: batch.size=5000" in text
+    status, _, errors = sluice("quickstart", "--plan", "--try", "batch.size=50", name="screen")
+    assert (status, errors) == (2, message("--try", "batch.size=50", "batch.size=500"))
+
+
+def test_a_screening_starts_no_servers_of_their_own_for_a_setting(sluice: Callable[..., Ended]) -> None:
+    """It has no time to warm a second set, whatever memory there is."""
+    _, text, _ = sluice("quickstart", "--plan", servers=Servers(together=True), name="screen")
+    assert "not tried: heap_mb=2048: it needs servers of its own, and a screening has one set" in text
+
+
+def test_a_screening_needs_time_for_one_block(sluice: Callable[..., Ended], message: MakeMessage) -> None:
+    """And a profile; a screening that cannot have its servers leaves no folder."""
+    status, _, errors = sluice("quickstart", "--minutes", "3", name="screen")
+    assert (status, errors) == (2, message("--minutes", 3, 5))
+    assert sluice(name="screen")[::2] == (2, message("screen", "--path"))
+    assert sluice("quickstart", name="screen")[::2] == (3, message("another sluice command"))

@@ -83,6 +83,23 @@ def test_what_the_start_has_already_is_no_candidate(repository: Repository) -> N
     assert ([each.name for each in tried], left_out) == (["tasks=4"], ())
 
 
+def test_a_replica_is_tried_where_a_second_node_holds_it(repository: Repository) -> None:
+    """It weakens nothing, unlike none, which has to be allowed."""
+    space = load(
+        repository,
+        """
+        knobs:
+          index.number_of_replicas: {name: none, values: [0, 1], safe: [1], unsafe: true, risk: lost}
+        """,
+    )
+    two_nodes = "elasticsearch.data_nodes=2"
+    assert names(repository, space, "index.number_of_replicas=0") == []
+    assert names(repository, space, "index.number_of_replicas=0", two_nodes) == ["number_of_replicas=1"]
+    assert names(repository, space, "index.number_of_replicas=1", two_nodes) == []
+    with_it = names(repository, space, "index.number_of_replicas=1", two_nodes, allowed=("none",))
+    assert with_it == ["number_of_replicas=0"]
+
+
 def test_a_number_that_is_required_is_the_least(repository: Repository) -> None:
     """More partitions than tasks stay, whoever has set them."""
     space = load(repository, SMALL + "  topic.partitions: {values: [8]}\n")
