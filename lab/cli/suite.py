@@ -19,6 +19,7 @@ from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.scope_table import scopes_of
 from lab.analysis.suite.tables import suite_table
 from lab.cli import complete
+from lab.cli.beforehand import warn_of_others
 from lab.cli.options import (
     RUNS,
     JsonOption,
@@ -217,6 +218,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     show_plan(wanted, expected)
     if begun:
         begun.path.touch()  # The live page takes the suite that was written last for the one under way.
+    warn_of_others(options.target, *(() if wanted.duets or wanted.rate else ("--duets",)), "more --minutes")
     with meanwhile(options.page, runs):
         bench_of = servers.duet_bench if wanted.duets else servers.bench
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:

@@ -15,6 +15,7 @@ from lab.analysis.tune.paste import recommended_files, write_recommended
 from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import analyse_tune
 from lab.cli import complete
+from lab.cli.beforehand import warn_of_others
 from lab.cli.options import (
     RUNS,
     DatasetOption,
@@ -177,6 +178,8 @@ def performed(tuning: "Tuning", runs: Path, *, resume: bool, page: bool | None, 
         for _, stage in begun.stages()[-1:]:
             stage.path.touch()  # The live page takes the suite that was written last for the one under way.
     show_tune_plan(tuning.plan, tuning.takes)
+    instead = () if tuning.plan.goal.name == "cpu" else ("--goal cpu, which they disturb less",)
+    warn_of_others(TargetName(tuning.plan.target), "more --minutes", *instead)
     with meanwhile(page, runs):
         folder = tuning.perform(runs, begun)
         return conclude_tune(folder, runs, open_it=open_it, as_json=as_json)

@@ -208,28 +208,25 @@ class StageExecution(SuiteExecution):
         kept_runs: Those that must fit between its end and the tune's, from the first run that counts on.
         to_confirm: Those of the fewest blocks of a confirmation; 0 where there is none to come.
         least_runs: Of the stage, that are worth their time.
+        what: Noun that needs them all.
     """
 
     kept_runs = 0
     to_confirm = 0
     least_runs = 0
+    what = ""
 
     def until_s(self) -> float:
         """When the last run must have ended, in seconds that the suite has taken."""
         return self.limit_s - self.kept_runs * self.durations_s()[START]
 
     def look_ahead(self) -> None:
-        """Keep the time of a confirmation; or say, once servers are warm, that the time holds none."""
+        """Keep the time of a confirmation; or say, once servers are warm, that the time is too short."""
         needed, left_s = self.to_confirm + self.least_runs, self.limit_s - self.spent_s()
-        text = room_text(
-            self.minutes or 0.0,
-            left_s=left_s,
-            run_s=self.durations_s()[START],
-            needed=needed,
-            what="a search with its confirmation",
-        )
+        run_s, minutes = self.durations_s()[START], self.minutes or 0.0
+        text = room_text(minutes, left_s=left_s, run_s=run_s, needed=needed, what=self.what) if needed else ""
         self.kept_runs = 0 if text else self.to_confirm
-        self.progress.warned(text if self.to_confirm else "")
+        self.progress.warned(text)
 
 
 @dataclass
@@ -344,9 +341,9 @@ class TuneExecution:
         execution.limit_s = execution.spent_s() + left_s
         if stage.kind == "confirm":
             execution.limit_s += MOST_OVER * 60 * execution.minutes
-        elif self.times().can_confirm:
-            execution.to_confirm = self.search.runs_to_confirm
-            execution.least_runs = self.search.runs_of_block if stage.number == 1 else 0
+        elif self.search.runs_to_confirm == 0 or self.times().can_confirm:
+            execution.to_confirm, execution.what = self.search.runs_to_confirm, self.search.what
+            execution.least_runs = self.search.least_runs if stage.number == 1 else 0
         execution.execute()
         analyse_suite(folder.path)
         write_suite_report(folder.path)

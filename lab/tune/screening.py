@@ -31,11 +31,17 @@ class Screening(Search):
     """
 
     runs_to_confirm = 0
+    what = "a screening"
 
     @property
     def runs_of_block(self) -> int:
         """Runs of the first block; the start is one of them."""
         return len(plackett_burman(len(self.candidates)))
+
+    @property
+    def least_runs(self) -> int:
+        """Runs that give intervals: an effect of each setting, a level of each of two blocks, and what is left."""
+        return max(self.runs_of_block, len(self.candidates) + 2 + LEAST_FREEDOM)
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """As many blocks as the time holds, the last one in part; `None` where it holds no other half of one."""

@@ -122,6 +122,7 @@ class Search:
     seed: int = 1
 
     runs_to_confirm = RUNS_TO_CONFIRM
+    what = "a search with its confirmation"
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """The stage that comes after those which have been measured; `None` when there is nothing more to do."""
@@ -156,6 +157,11 @@ class Search:
     def runs_of_block(self) -> int:
         """Runs of a block of a mix, about: the start's among them, which all combinations of few candidates hold."""
         return min(PER_BLOCK + 1, prod(map(len, self.values)))
+
+    @property
+    def least_runs(self) -> int:
+        """Runs of the first stage that are worth their time."""
+        return self.runs_of_block
 
     def can_run(self, combination: Combination, failed: Iterable[frozenset[str]]) -> bool:
         """Check that no measurement forbids a combination."""

@@ -1,4 +1,4 @@
-"""What all unit tests share: the golden files of messages."""
+"""What all unit tests share: the golden files of messages, and a machine that nobody else uses."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from lab import ROOT
+from lab.cli import beforehand
 from lab.engines import ELASTICSEARCH
 from lab.stack.artifacts import read_lock
 from tests.unit.messages import MakeMessage, Message
@@ -25,3 +26,9 @@ def message(snapshot: SnapshotAssertion, tmp_path: Path) -> MakeMessage:
         )
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare commands the seconds in which they look at it."""
+    monkeypatch.setattr(beforehand, "look", lambda _: None)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from lab.cli import suite, suite_display
+from lab.cli import beforehand, suite, suite_display
 from lab.cli.app import main
 from lab.errors import ProfileError, StackError
+from lab.monitor.beforehand import Others, Program
 from lab.records.result import Result
 from lab.records.suite import MetricKey, SuitePlan, Variant
 from lab.run.folder import RunFolder
@@ -100,6 +101,22 @@ def test_a_suite_that_could_not_begin_leaves_nothing(
     status, _, errors = ended(servers)
     assert (status, errors) == (3, f"sluice: {error}\n")
     assert [path for path in tmp_path.rglob("*") if not path.is_dir() or path.is_symlink()] == []
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["a terminal", "JSON"])
+def test_a_busy_machine_is_told_before_servers_are_started(
+    ended: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    message: MakeMessage,
+) -> None:
+    """On stderr, with what helps; servers elsewhere share no cores with this machine's programs."""
+    monkeypatch.setattr(beforehand, "look", lambda _: Others(62.0, Program("java", 11, 1.2)))
+    here, elsewhere = (
+        [line for line in ended(Servers(locked=True), *words, *target)[2].splitlines() if line.startswith("! Other")]
+        for target in ((), ("--target", "remote"))
+    )
+    assert (here, elsewhere) == ([message(62, "java", 11, "--duets", "--minutes")], [])
 
 
 def test_an_interrupted_suite_can_be_resumed_and_is_not_the_latest(

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from lab.cli import tune
+from lab.cli import beforehand, tune
 from lab.cli.app import main
 from lab.display import console
 from lab.errors import ProfileError, StackError
+from lab.monitor.beforehand import Others, Program
 from lab.profiles import Profile
 from tests.unit.messages import MakeMessage
 
@@ -186,6 +187,30 @@ def test_a_latency_needs_a_file_that_is_long_enough(
     status, _, errors = sluice("--path", str(path), "--goal", "latency at 5000")
     assert status == 2
     assert errors == message(2, "100,000", 20)
+
+
+BUSY = Others(62.0, Program("java", 11, 1.2))
+
+
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [(("tune", "quickstart"), ("--minutes", "--goal cpu")), (("screen", "quickstart", "--json"), ("--minutes",))],
+    ids=["tune", "screen"],
+)
+def test_a_busy_machine_is_told_before_servers_are_started(
+    sluice: Callable[..., Ended],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    facts: tuple[str, ...],
+    message: MakeMessage,
+) -> None:
+    """On stderr, so that what is piped stays as it is; a plan alone looks at nothing."""
+    monkeypatch.setattr(beforehand, "look", lambda _: BUSY)
+    name, *options = words
+    assert "! Other" not in sluice(*options, "--plan", name=name)[2]
+    status, _, errors = sluice(*options, name=name)
+    told = [line for line in errors.splitlines() if line.startswith("! Other")]
+    assert (status, told) == (3, [message(62, "java", 11, *facts)])
 
 
 # --- screen ---------------------------------------------------------------------------------------------------------

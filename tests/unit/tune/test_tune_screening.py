@@ -20,7 +20,7 @@ from lab.tune.plan import SCREENING_WINDOW_S
 from lab.tune.screening import Screening, of_two_levels, what_it_can_tell
 from lab.tune.search import Search, Times
 from tests.unit.messages import MakeMessage
-from tests.unit.tune.benches import BEGUN_S, Bench, execution
+from tests.unit.tune.benches import BEGUN_S, Bench, Listening, execution
 from tests.unit.tune.simulated import GOAL
 from tests.unit.tune.worlds import KNOWN
 from tests.worlds.screens import BUSY, ScreenedWorld, said
@@ -227,6 +227,19 @@ def test_a_screening_fills_its_time_and_ends_in_it(
     assert 600 - 4 * (around_s + 12) < spent_s <= 660
     assert {each.stage.kind for each in result.stages} == {"mixed"}
     assert (result.chosen, result.recommended, result.complete) == (None, (), True)
+
+
+@pytest.mark.usefixtures("no_stage_reports")
+def test_a_time_too_short_for_intervals_is_told_before_a_run_counts(
+    tmp_path: Path, plan: TunePlan, start: Start, message: MakeMessage
+) -> None:
+    """Once servers are warm; what the runs tell apart is told all the same."""
+    folder, progress = TuneFolder.begin(tmp_path, plan), Listening()
+    tune = execution(folder, start, Bench({"sink.tasks": log(2)}, around_s=90.0), progress)
+    tune.search = Screening(plan.candidates, plan.goal, ())
+    tune.execute()
+    assert progress.heard == [(0, message(10, 8, "a screening", "--minutes"))]
+    assert "matters" not in {group_of(each) for each in analyse_tune(folder.path, ended=True).mixed}
 
 
 @pytest.mark.usefixtures("no_stage_reports")

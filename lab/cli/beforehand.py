@@ -1,0 +1,34 @@
+"""What a command says of the machine before its measurement begins."""
+
+from rich.markup import escape
+
+from lab.analysis.figures.disturbance import MOST_OTHER_CPU_PERCENT
+from lab.console import PipeProofConsole
+from lab.monitor.beforehand import LOOK_S, Others, look
+from lab.targets import TargetName
+
+NAMED_CORES = 0.1
+"""Of the busiest program, above which it is named."""
+
+
+def warn_of_others(target: TargetName, *helps: str) -> None:
+    """Look at this machine for some seconds, and say on stderr if other programs use its cores.
+
+    Args:
+        target: Where the servers are; of others than those on this machine nothing is said.
+        helps: What makes up for that, beside to stop the program.
+    """
+    if target is TargetName.LOCAL and (text := others_text(look(LOOK_S), helps)):
+        PipeProofConsole(stderr=True, highlight=False).print(f"[yellow]![/yellow] {escape(text)}", soft_wrap=True)
+
+
+def others_text(seen: Others | None, helps: tuple[str, ...]) -> str:
+    """Sentence on other programs that take more of the cores than a run may lose; empty where they do not."""
+    if seen is None or seen.percent <= MOST_OTHER_CPU_PERCENT:
+        return ""
+    most = ""
+    if seen.busiest is not None and seen.busiest.cores >= NAMED_CORES:
+        name, pid, cores = seen.busiest
+        most, helps = f", most of all {name} (process {pid}: {cores:.1f} cores)", (*helps, f"to stop {name}")
+    what = f" What helps: {', or '.join(helps)}." if helps else ""
+    return f"Other programs take {seen.percent:.0f} % of the cores{most}: runs will scatter.{what}"
