@@ -74,9 +74,9 @@ def show_screening_plan(plan: TunePlan, takes: Expected) -> None:
 
 
 def at_start(plan: TunePlan, candidate: str) -> str:
-    """`tasks=4 (start: 1)`."""
+    """`tasks=4 (start: 1)`; without the start's value where that is the server's own default."""
     value = plan.start_values.get(plan.candidate(candidate).setting)
-    return f"{candidate} (start: {'default' if value is None else value})"
+    return candidate if value is None else f"{candidate} (start: {value})"
 
 
 def print_screening(result: TuneResult) -> None:
@@ -84,10 +84,9 @@ def print_screening(result: TuneResult) -> None:
     console.print(escape(result.headline), soft_wrap=not console.is_terminal, style="bold")
     for group, effects in grouped(result.mixed).items():
         if effects:
-            rows = (
-                (escape(at_start(result.plan, each.candidate)), change(each), change(rate_of(each), "-"))
-                for each in effects
-            )
+            names = [escape(at_start(result.plan, each.candidate)) for each in effects]
+            figures = [(change(each), change(rate_of(each), "")) for each in effects]
+            rows = [(name, *texts) for name, texts in zip(names, figures, strict=True)]
             console.print(f"[bold]{TITLES[group]}[/bold]", soft_wrap=not console.is_terminal)
             console.print(table_of(rows, "setting", "CPU per document", "indexing rate"))
     if result.mixed:

@@ -8,6 +8,7 @@ from statistics import median
 
 from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.text import quantity
+from lab.errors import ProfileError
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.suite.loads import UncountedRun
 from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, block_s, first_blocks, first_s
@@ -21,6 +22,16 @@ LEAST_LIMIT_S = 60.0
 
 class TimeIsOver(Exception):  # noqa: N818 - the expected end of a measurement, no error
     """The next run would not end within the limit."""
+
+
+class NoTimeError(ProfileError):
+    """The time is over before the first run that counts."""
+
+    def __init__(self, minutes: float, spent_s: float) -> None:
+        super().__init__(
+            f"--minutes: got {minutes:g}, expected more, at least twice as much: the warm-up took"
+            f" {spent_s / 60:.1f} min here, and no run that counts would have ended in time"
+        )
 
 
 def limit_s(minutes: float) -> float:
@@ -145,12 +156,4 @@ def room_text(minutes: float, *, left_s: float, run_s: float, needed: int, what:
     return (
         f"{minutes:g} min hold {quantity(max(0, int(left_s / run_s)), 'run')} of about {run_s:.0f} s here, after the"
         f" warm-up; {what} needs {needed}: give it --minutes {enough}"
-    )
-
-
-def warm_up_text(minutes: float, spent_s: float) -> str:
-    """Refusal of a time that is over before the first run that counts."""
-    return (
-        f"--minutes: got {minutes:g}, expected more, at least twice as much: the warm-up took {spent_s / 60:.1f} min"
-        " here, and no run that counts would have ended in time"
     )

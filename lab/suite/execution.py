@@ -10,7 +10,7 @@ from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.suite.comparisons import Pair
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.analysis.suite.result import comparisons_too_wide
-from lab.errors import ProfileError, StackError
+from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.profiles.suites import rate_docs_per_s
 from lab.records.result import Result
@@ -18,13 +18,13 @@ from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.suite.bench import Bench, SuiteProgress
 from lab.suite.durations import (
     MOST_OVER,
+    NoTimeError,
     TimeIsOver,
     comparison_text,
     durations_s,
     limit_s,
     slowdown,
     uncounted_run_s,
-    warm_up_text,
 )
 from lab.suite.folder import Attempt, SuiteFolder
 from lab.suite.limit import LIMIT_SHARE, MOST_LIMIT_S, measured_limit, steady_rate, warm_up_rate
@@ -118,8 +118,8 @@ class SuiteExecution:
         A run that is not verified, or that was disturbed, is repeated once. None begins that would end after the limit.
 
         Raises:
-            ProfileError: A server refuses a setting of a variant, which no repetition would change; or the time is over
-                before the first run that counts.
+            ProfileError: A server refuses a setting of a variant, which no repetition would change.
+            NoTimeError: The time is over before the first run that counts.
             StackError: The servers cannot be brought up.
         """
         self.was_warm = bool(self.warm)
@@ -127,7 +127,7 @@ class SuiteExecution:
             self.run_all()
         except TimeIsOver:
             if not self.counted:
-                raise ProfileError(warm_up_text(self.minutes or 0.0, self.spent_s())) from None
+                raise NoTimeError(self.minutes or 0.0, self.spent_s()) from None
             self.plan = self.folder.cut_short()
 
     def run_all(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from math import ceil
 from random import Random
+from shutil import rmtree
 from statistics import median
 from typing import Protocol
 
@@ -29,7 +30,7 @@ from lab.records.tune import START, Combination, Stage, TunePlan, combination_na
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.bench import Bench, SuiteProgress
-from lab.suite.durations import MOST_OVER, room_text
+from lab.suite.durations import MOST_OVER, NoTimeError, room_text
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import MOST_TIMES, LoadSizes, resized, sizes_of
@@ -239,6 +240,7 @@ class TuneExecution:
         warm, tried: What `SuiteExecution` knows of the servers, which stay from stage to stage.
         begun_s: When this session began.
         earlier: Runs of sessions before it.
+        is_over: Whether a stage had no time for a run.
     """
 
     folder: TuneFolder
@@ -254,6 +256,7 @@ class TuneExecution:
     tried: set[tuple[Hashable, str]] = field(default_factory=set)
     begun_s: float = field(default=0.0, init=False)
     earlier: list[SuiteRun] = field(default_factory=list, init=False)
+    is_over: bool = field(default=False, init=False)
 
     def execute(self) -> None:
         """Finish the stage that was interrupted, if there is one, and run the others one after the other.
@@ -276,6 +279,8 @@ class TuneExecution:
 
     def next_stage(self) -> Stage | None:
         """Next stage, by the measurements so far and the time left."""
+        if self.is_over:
+            return None
         measured = [each.measured for each in read_stages(self.folder.path)]
         return self.search.next_stage(measured, self.times())
 
@@ -344,7 +349,15 @@ class TuneExecution:
         elif self.search.runs_to_confirm == 0 or self.times().can_confirm:
             execution.to_confirm, execution.what = self.search.runs_to_confirm, self.search.what
             execution.least_runs = self.search.least_runs if stage.number == 1 else 0
-        execution.execute()
+        try:
+            execution.execute()
+        except NoTimeError:
+            if stage.number == 1:
+                raise
+            # What the stages before it tell is told.
+            self.is_over = True
+            rmtree(folder.path)
+            return
         analyse_suite(folder.path)
         write_suite_report(folder.path)
 

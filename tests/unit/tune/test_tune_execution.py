@@ -70,6 +70,22 @@ def test_a_confirmation_is_not_repeated_into_the_time_of_nobody(tmp_path: Path, 
     assert bench.now_s - BEGUN_S <= 1260
 
 
+def test_a_stage_without_time_for_a_run_is_none(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """Its servers are new to a mapping, say, and warm up for longer than is left; the mix is told."""
+    folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS)
+    tune = execution(folder, start, bench)
+    tune.bench, tune.begun_s = ForgivingBench(bench), bench.now_s
+    mix = Stage(number=1, kind="mixed", blocks=((("tasks=2",), ("refresh_interval=30s",)),) * 3)
+    tune.run(mix, tune.begin(mix))
+    confirm = Stage(number=2, kind="confirm", blocks=((("tasks=2",),),))
+    begun = tune.begin(confirm)
+    bench.now_s += 1250
+    tune.run(confirm, begun)
+    assert tune.next_stage() is None
+    assert [stage.number for stage, _ in folder.stages()] == [1]
+    assert analyse_tune(folder.path, ended=True).stages[0].blocks == 3
+
+
 def test_only_the_start_has_runs_that_do_not_count(finished: Finished) -> None:
     """Servers stay, and none of these settings makes them compile anything."""
     _, _, bench = finished
