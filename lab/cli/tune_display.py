@@ -82,6 +82,8 @@ def at_start(plan: TunePlan, candidate: str) -> str:
 def print_screening(result: TuneResult) -> None:
     """The settings in three groups, with their intervals."""
     console.print(escape(result.headline), soft_wrap=not console.is_terminal, style="bold")
+    for text in result.findings:
+        console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
     for group, effects in grouped(result.mixed).items():
         if effects:
             names = [escape(at_start(result.plan, each.candidate)) for each in effects]

@@ -1,16 +1,21 @@
 """Result of a tune, made from its folder alone."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp
 from pathlib import Path
+from statistics import median
 
 from pydantic import JsonValue
 
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.disturbance import disturbance
 from lab.analysis.suite.figures import figures, rise
+from lab.analysis.suite.folder import CountedRun
 from lab.analysis.suite.result import judged_effects
+from lab.analysis.text import quantity
 from lab.analysis.tune.confirmation import Confirmation
 from lab.analysis.tune.estimates import Estimates, Fit, Row, fitted, rows
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
@@ -18,6 +23,7 @@ from lab.analysis.tune.goals import METRICS
 from lab.analysis.tune.screening import told_groups
 from lab.analysis.tune.sentences import Findings, findings, headline
 from lab.files import write_whole
+from lab.records.result import Result
 from lab.records.run import Environment
 from lab.records.tune import (
     START,
@@ -141,7 +147,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         mixed=tuned.mixed,
         is_known=of_search.is_known,
         headline=screening_headline(tuned, of_mix) if plan.screens else headline(of_search),
-        findings=tuple(findings(of_search)),
+        findings=(*findings(of_search), *disturbed([run.result for each in tuned.stages for run in counted(each)])),
         not_tried=(*plan.left_out, *never_ran(tuned)),
         risks=tuple(f"{each.name}: {each.risk}" for each in map(plan.candidate, recommended) if each.risk),
         notes=tuple(notes(plan, recommended, settings)),
@@ -209,6 +215,27 @@ def screening_headline(tuned: Tuned, runs: int) -> str:
     if not any(each.suite.of_variant(START) for each in tuned.stages):
         return "This screening is void: no run of the start is verified; the report of stage 1 says why."
     return told_groups(tuned.mixed, len(tuned.plan.candidates), runs)
+
+
+def counted(stage: StageRecords) -> Iterator[CountedRun]:
+    """Runs of a stage that count."""
+    yield from stage.suite.counted.values()
+
+
+def disturbed(results: Sequence[Result]) -> Iterator[str]:
+    """Sentence on the runs from which others took more of the cores than a run may lose, if there are any."""
+    taken = [loss_percent(result) for result in results if disturbance(result)]
+    if taken:
+        yield (
+            f"Other programs or machines took {median(taken):.0f} % of the cores (median) in {len(taken)} of"
+            f" {quantity(len(results), 'run')}: figures scatter more than on a quiet machine, and rates are lower."
+        )
+
+
+def loss_percent(result: Result) -> float:
+    """Share of the usable cores' time that other programs and the hypervisor took from a run's measured window."""
+    names = ("other_cpu_percent_mean", "machine_steal_percent_mean")
+    return sum(value_of(result.metrics, name) or 0.0 for name in names)
 
 
 def never_ran(tuned: Tuned) -> Iterator[LeftOut]:

@@ -11,7 +11,7 @@ import pytest
 from lab.analysis.tune.goals import SIZE, parsed_bounds
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX, best_yaml, write_recommended
 from lab.analysis.tune.report import write_tune_report
-from lab.analysis.tune.result import Tuned, analyse_tune, tune_result
+from lab.analysis.tune.result import Tuned, analyse_tune, disturbed, tune_result
 from lab.analysis.tune.sentences import OF_THE_MIX
 from lab.cli.tune_display import print_tune
 from lab.page.history import History, Question, of_tune_plan
@@ -25,6 +25,7 @@ from lab.run.load.connector import connector_config
 from lab.tune.folder import TuneFolder, find_tune, tune_at
 from lab.tune.search import Search
 from tests.unit.messages import MakeMessage
+from tests.unit.suite.test_suite_execution import a_result
 from tests.unit.tune.benches import (
     GAINS,
     OVERRIDES,
@@ -202,3 +203,10 @@ def test_the_history_of_the_page_has_it(finished: Finished) -> None:
     assert (row["status"], row["verdict"], row["report"]) == ("complete", result.headline, f"/runs/{name}/report.html")
     begun = of_tune_plan(path / "plan.json", name)
     assert (begun["status"], begun["verdict"]) == ("unfinished", "Which of two?")
+
+
+def test_runs_that_others_have_disturbed_are_told(message: MakeMessage) -> None:
+    """How many, and by how much; a rate of such a run is not this machine's."""
+    quiet, busy, worse = (a_result(steal_percent=percent) for percent in (3.0, 36.0, 83.0))
+    assert list(disturbed([quiet, busy, worse, worse])) == [message("83 %", 3, "4 runs")]
+    assert list(disturbed([quiet, quiet])) == []
