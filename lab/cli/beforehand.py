@@ -1,4 +1,4 @@
-"""What a command says of the machine before its measurement begins."""
+"""Warning of a busy machine, before a measurement begins."""
 
 from rich.markup import escape
 
@@ -8,7 +8,7 @@ from lab.monitor.beforehand import LOOK_S, Others, look
 from lab.targets import TargetName
 
 NAMED_CORES = 0.1
-"""Of the busiest program, above which it is named."""
+"""Use of cores above which the busiest program is named."""
 
 
 def warn_of_others(target: TargetName, *helps: str) -> None:
@@ -16,7 +16,7 @@ def warn_of_others(target: TargetName, *helps: str) -> None:
 
     Args:
         target: Where the servers are; of others than those on this machine nothing is said.
-        helps: What makes up for that, beside to stop the program.
+        helps: Remedies beside stopping the program.
     """
     if target is TargetName.LOCAL and (text := others_text(look(LOOK_S), helps)):
         PipeProofConsole(stderr=True, highlight=False).print(f"[yellow]![/yellow] {escape(text)}", soft_wrap=True)

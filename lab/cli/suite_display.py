@@ -211,7 +211,7 @@ class SuiteDisplay:
         console.print(" · ".join(parts), soft_wrap=not console.is_terminal)
 
     def warned(self, text: str) -> None:
-        """Something is to be known before the figures are."""
+        """Show what is to be known before the figures are."""
         if text:
             console.print(f"[yellow]![/yellow] {escape(text)}", soft_wrap=not console.is_terminal)
 

@@ -79,5 +79,5 @@ class SuiteProgress(Protocol):
         ...
 
     def warned(self, text: str) -> None:
-        """Something is to be known before the figures are, such as a time that is too short; empty for nothing."""
+        """Show what is to be known before the figures are, such as a time that is too short; empty for nothing."""
         ...

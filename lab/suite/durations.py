@@ -17,7 +17,7 @@ MOST_OVER = 0.05
 """Share of the limit by which its last run may be expected to end late. As much again is left for what runs take longer
 than expected, so that 10 % hold."""
 LEAST_LIMIT_S = 60.0
-"""What a suite has in any case, as on the command line."""
+"""Least time of a suite, as on the command line."""
 
 
 class TimeIsOver(Exception):  # noqa: N818 - the expected end of a measurement, no error

@@ -63,8 +63,8 @@ class SuiteExecution:
     Attributes:
         most_warm_up_s: Of warm-up drains, after which no other begins, but for the first `least_warm_ups`.
         minutes: Of the whole measurement: of the tune, where the suite is a stage of one.
-        limit_s: When the last run must have ended, in seconds that the suite has taken.
-        expected: By variant, how long a run is expected to take, until some have ended.
+        limit_s: Time by which the last run must have ended, in seconds that the suite has taken.
+        expected: By variant, expected duration of a run, until some have ended.
         was_warm: Whether the servers were warm before the suite, as they are between stages of a tune.
         asking: Comparisons that take turns in the blocks to come; 1 where a block holds all of them.
     """
@@ -199,7 +199,7 @@ class SuiteExecution:
         return sum(map(self.durations_s().__getitem__, order))
 
     def until_s(self) -> float:
-        """When the last run must have ended, in seconds that the suite has taken."""
+        """Time by which the last run must have ended, in seconds that the suite has taken."""
         return self.limit_s
 
     def begin_in_time(self, seconds: float) -> float:

@@ -206,9 +206,9 @@ class StageExecution(SuiteExecution):
     """A stage, which ends within the time of its tune.
 
     Attributes:
-        kept_runs: Those that must fit between its end and the tune's, from the first run that counts on.
-        to_confirm: Those of the fewest blocks of a confirmation; 0 where there is none to come.
-        least_runs: Of the stage, that are worth their time.
+        kept_runs: Runs that must fit between its end and the tune's, from the first run that counts on.
+        to_confirm: Runs of the fewest blocks of a confirmation; 0 where there is none to come.
+        least_runs: Runs of the stage that are worth their time.
         what: Noun that needs them all.
     """
 
@@ -218,7 +218,7 @@ class StageExecution(SuiteExecution):
     what = ""
 
     def until_s(self) -> float:
-        """When the last run must have ended, in seconds that the suite has taken."""
+        """Time by which the last run must have ended, in seconds that the suite has taken."""
         return self.limit_s - self.kept_runs * self.durations_s()[START]
 
     def look_ahead(self) -> None:

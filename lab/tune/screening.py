@@ -19,7 +19,7 @@ from lab.tune.search import Search, Times
 
 POWER = 0.8
 NOISE = 0.15
-"""Of a run's CPU per document on a busy machine, from run to run, relative."""
+"""Standard deviation of the CPU per document from run to run on a busy machine, relative."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Screening(Search):
         return max(self.runs_of_block, len(self.candidates) + 2 + LEAST_FREEDOM)
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
-        """As many blocks as the time holds, the last one in part; `None` where it holds no other half of one."""
+        """Stage of as many blocks as the time holds, the last one in part; `None` where it holds no half of one."""
         blocks = self.blocks_in_time(times, self.runs_of_block)
         if measured and times.left_s < self.runs_of_block * times.run_s / 2:
             return None

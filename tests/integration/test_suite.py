@@ -110,7 +110,7 @@ def test_a_suite_that_was_changed_is_not_resumed(sluice: Sluice, suite_file: Pat
 def test_pairs_load_at_the_same_time_on_two_sets_of_servers(sluice: Sluice, suite_file: Path) -> None:
     """The second set is gone after an interrupt, and after the suite."""
     metrics = "metrics: [cpu_s_per_million_docs/elasticsearch]"
-    suite_file.write_text(SUITE.replace("repeats: 2", f"minutes: 2\n{metrics}"))
+    suite_file.write_text(SUITE.replace("repeats: 2", f"minutes: 3\n{metrics}"))
     command = ("suite", str(suite_file), "--runs", str(sluice.runs / "pairs"), "--duets")
     before = {server.pid for server in sluice.stack.servers()}
     suite = sluice.start(*command)

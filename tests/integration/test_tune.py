@@ -46,7 +46,7 @@ def test_a_tune_goes_from_candidates_to_a_profile(
         "--space",
         str(space),
         "--minutes",
-        "0.6",
+        "1.5",
         "--runs",
         str(sluice.runs),
         "--page",
