@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from rich.markup import escape
 
-from lab.analysis.page.markdown import plain_line
+from lab.analysis.report_page.markdown import plain_line
 from lab.console import console
 from lab.errors import ProfileError, SluiceError, VerificationError, WritingError, writing
 

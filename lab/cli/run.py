@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from lab.analysis.page.markdown import run_markdown
-from lab.analysis.page.terminal import terminal_table, verdict_line
+from lab.analysis.report_page.markdown import run_markdown
+from lab.analysis.report_page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis
 from lab.cli.ci_files import CiFiles, junit_file
 from lab.cli.expectations import ending_of, expectation, failures

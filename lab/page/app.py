@@ -41,7 +41,7 @@ from lab.page.trouble import trouble_with
 from lab.run.folder import TUNES
 
 STATIC = Path(__file__).parent / "static"
-REPORT_STYLE = ROOT / "lab" / "analysis" / "page" / "report.css"
+REPORT_STYLE = ROOT / "lab" / "analysis" / "report_page" / "report.css"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lab.analysis.figures.limits import stage_text
-from lab.analysis.page.live import Spec, live_charts
+from lab.analysis.report_page.live import Spec, live_charts
 from lab.engines import DEFAULT
 from lab.monitor.processes import usable_cores
 from lab.page.history import of_result

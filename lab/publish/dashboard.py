@@ -13,7 +13,7 @@ from typing import Any
 import altair as alt
 import orjson
 
-from lab.analysis.page.drawing import (
+from lab.analysis.report_page.drawing import (
     AXIS,
     BLUE,
     ELASTICSEARCH_COLOURS,

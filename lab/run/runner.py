@@ -20,8 +20,8 @@ from lab.run.environment import (
     shards_unassigned,
     unread_settings,
 )
-from lab.run.kinds import loading_of
-from lab.run.kinds.base import Clients, Steps
+from lab.run.load_kinds import loading_of
+from lab.run.load_kinds.base import Clients, Steps
 from lab.run.maintain.deploy import deploy, remove_leftovers
 from lab.run.maintain.guard import Guard
 from lab.run.maintain.nodes import checked_targets

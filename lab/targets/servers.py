@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.page.report import write_report
+from lab.analysis.report_page.report import write_report
 from lab.analysis.result import RunAnalysis, analyse, write_result
 from lab.clients.target import Target, topics_of
 from lab.console import as_called

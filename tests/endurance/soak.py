@@ -7,7 +7,7 @@ from pathlib import Path
 import altair as alt
 import vl_convert
 
-from lab.analysis.page.markdown import markdown_table
+from lab.analysis.report_page.markdown import markdown_table
 from lab.analysis.text import number
 from tests.endurance.slopes import Slope, Verdict, late_growth, slope_of_blocks
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import altair as alt
 
-from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
-from lab.analysis.page.svg import WIDTH, Chart, drawn, inline
+from lab.analysis.report_page.drawing import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
+from lab.analysis.report_page.svg import WIDTH, Chart, drawn, inline
 from lab.analysis.suite.names import short_name
 from lab.analysis.text import bytes_text, figure
 from lab.records.suite import SuitePlan, SuiteResult, VariantMetric

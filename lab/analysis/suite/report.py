@@ -43,7 +43,7 @@ def write_suite_report(folder: Path) -> Path:
 def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
     """The page."""
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
-    from lab.analysis.page.templates import PAGES, terms_in  # noqa: PLC0415
+    from lab.analysis.report_page.templates import PAGES, terms_in  # noqa: PLC0415
     from lab.analysis.suite import sections  # noqa: PLC0415
     from lab.analysis.suite.recall import recall_charts  # noqa: PLC0415
 

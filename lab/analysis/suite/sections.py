@@ -7,7 +7,7 @@ from pathlib import Path
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.folder import read_run
-from lab.analysis.page.svg import Chart
+from lab.analysis.report_page.svg import Chart
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
 from lab.analysis.suite.comparison_table import HEAD, Row, agreement_text, rows, verdict_kind
 from lab.analysis.suite.comparisons import is_detected, of_pair, planned_pairs, verdict_of

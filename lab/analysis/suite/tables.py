@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from lab.analysis.page.markdown import machine_text, markdown_table, plain_line
+from lab.analysis.report_page.markdown import machine_text, markdown_table, plain_line
 from lab.analysis.suite.comparison_table import Row, head_and_cells, rows
 from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
 from lab.analysis.suite.folder import SuiteRecords

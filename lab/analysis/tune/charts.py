@@ -6,8 +6,8 @@ from math import log
 
 import altair as alt
 
-from lab.analysis.page.drawing import BLUE, GREEN, GREY
-from lab.analysis.page.svg import Chart, drawn, inline
+from lab.analysis.report_page.drawing import BLUE, GREEN, GREY
+from lab.analysis.report_page.svg import Chart, drawn, inline
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import ratio_text
 from lab.analysis.tune.goals import LABELS, METRICS

@@ -43,7 +43,7 @@ def write_tune_report(folder: Path) -> Path:
 def tune_report(folder: Path, result: TuneResult) -> str:
     """The page."""
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
-    from lab.analysis.page.templates import PAGES  # noqa: PLC0415
+    from lab.analysis.report_page.templates import PAGES  # noqa: PLC0415
     from lab.analysis.tune.charts import pareto_chart  # noqa: PLC0415
 
     plan = result.plan

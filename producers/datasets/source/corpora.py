@@ -12,19 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import jinja2
-from jinja2.sandbox import SandboxedEnvironment
-
 from producers.dataset import DatasetError
 
 NAMES: Final = ("track.json", "workload.json")
 PACKED: Final = re.compile(r"\.(zip|bz2|gz|zst|tar|tgz|tar\.gz|tar\.bz2)$")
 CORPORA: Final = re.compile(r'"corpora"\s*:\s*(?=\[)')
-HELPERS: Final = """\
-{% macro collect(parts) %}{{ rendered(parts) }}{% endmacro %}
-{% macro exists_set_param() %}{% if varargs or kwargs %}{% endif %}{% endmacro %}
-"""
-"""Macros that tracks import; settings that need parameters stand outside of corpora, and are left out."""
 
 
 class Track(NamedTuple):
@@ -105,9 +97,12 @@ def _caches() -> Iterator[Path]:
 
 def _corpora(track: Path) -> list[dict[str, Any]]:
     """The section `corpora`, which alone has to be JSON."""
+    # To import Jinja2 takes a tenth of a second, which all other files are spared.
+    from producers.datasets.source.track_template import rendered  # noqa: PLC0415
+
     try:
-        text = _rendered(track.parent, track.name)
-    except (jinja2.TemplateError, OSError, TypeError, ValueError) as error:
+        text = rendered(track.parent, track.name)
+    except (OSError, TypeError, ValueError) as error:
         raise DatasetError(f"{track}: cannot be rendered: {error}; write its corpora without helpers") from error
     if not (begin := CORPORA.search(text)):
         raise DatasetError(f"{track}: names no corpora; expected a list of them with their documents")
@@ -118,56 +113,3 @@ def _corpora(track: Path) -> list[dict[str, Any]]:
     if not found or not all(isinstance(each, dict) for each in found):
         raise DatasetError(f"{track}: corpora: expected a list of objects")
     return list(found)
-
-
-def _rendered(folder: Path, name: str) -> str:
-    """A template of a track as text; what it does not know is `null`."""
-    helpers = jinja2.DictLoader({f"{program}.helpers": HELPERS for program in ("rally", "benchmark")})
-    loader = jinja2.ChoiceLoader([helpers, jinja2.FileSystemLoader(folder)])
-    environment = SandboxedEnvironment(loader=loader, undefined=_Unknown, autoescape=False)
-    environment.filters = _Filters(environment.filters)
-
-    def rendered(parts: str | list[str]) -> str:
-        patterns = [parts] if isinstance(parts, str) else parts
-        names = [str(file.relative_to(folder)) for each in patterns for file in sorted(folder.glob(each))]
-        return ",\n".join(environment.get_template(name).render() for name in names)
-
-    environment.globals["rendered"] = rendered
-    return environment.get_template(name).render()
-
-
-class _Filters(dict[str, Any]):
-    """Filters of Jinja2; one that it does not have leaves its value as it is."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> Any:
-        return lambda value=None, *_, **__: value
-
-    def get(self, name: str, _: Any = None) -> Any:
-        return self[name]
-
-
-class _Unknown(jinja2.ChainableUndefined):
-    """A parameter or helper that only Rally has."""
-
-    def __str__(self) -> str:
-        return "null"
-
-    def _itself(self, *_: object, **__: object) -> "_Unknown":
-        return self
-
-    __call__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _itself  # type: ignore[assignment]
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __pos__ = _itself  # type: ignore[assignment]
-
-    def _no(self, _: object) -> bool:
-        return False
-
-    __lt__ = __le__ = __gt__ = __ge__ = _no  # type: ignore[assignment]
-
-    def __int__(self) -> int:  # type: ignore[override]
-        return 0
-
-    def __float__(self) -> float:  # type: ignore[override]
-        return 0.0

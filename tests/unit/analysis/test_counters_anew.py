@@ -11,7 +11,7 @@ import pytest
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.load_figures import load_figures
-from lab.analysis.page.report import write_report
+from lab.analysis.report_page.report import write_report
 from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.run import Run, RunWarning, WarningKind

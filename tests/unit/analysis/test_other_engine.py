@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from lab.analysis.compare import compare, side
-from lab.analysis.page.report import write_report
-from lab.analysis.page.terminal import terminal_table, verdict_line
+from lab.analysis.report_page.report import write_report
+from lab.analysis.report_page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis, analyse
 from lab.console import console
 from lab.records.run import Run, RunWarning, WarningKind

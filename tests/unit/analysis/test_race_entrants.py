@@ -7,8 +7,8 @@ from rich.console import Console
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.rates import consumed_rate_docs_per_s
 from lab.analysis.figures.windows import windows
-from lab.analysis.page.report import write_report
-from lab.analysis.page.terminal import terminal_table
+from lab.analysis.report_page.report import write_report
+from lab.analysis.report_page.terminal import terminal_table
 from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.samples import Sample, ShardCounters

@@ -6,7 +6,7 @@ from pathlib import Path
 from lab.analysis.figures.cost import servers_are_here
 from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.windows import windows
-from lab.analysis.page.report import write_report
+from lab.analysis.report_page.report import write_report
 from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.run import WarningKind

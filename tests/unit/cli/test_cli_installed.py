@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lab import VERSION, console, errors
-from lab.analysis.page.templates import PAGES
+from lab.analysis.report_page.templates import PAGES
 from lab.cli import commands, doctor
 from lab.cli.app import app
 from lab.errors import ProfileError

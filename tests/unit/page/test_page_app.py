@@ -89,7 +89,7 @@ def test_the_page_and_its_files_are_served(browser: Browser) -> None:
 def test_the_page_and_the_reports_have_one_style(browser: Browser) -> None:
     """Colours and type are written down once."""
     style = browser.get("/static/report.css")
-    assert style.text == (ROOT / "lab" / "analysis" / "page" / "report.css").read_text("utf-8")
+    assert style.text == (ROOT / "lab" / "analysis" / "report_page" / "report.css").read_text("utf-8")
     assert style.headers["Content-Type"] == "text/css; charset=utf-8"
 
 

@@ -10,7 +10,7 @@ from lab.clients.target import Target
 from lab.endpoints import Endpoints
 from lab.profiles import load_profile
 from lab.run.folder import RunFolder
-from lab.run.kinds.base import Clients, Loading
+from lab.run.load_kinds.base import Clients, Loading
 from lab.run.phases import RunContext
 from tests.unit.producers.fakes import NumberedDocuments
 from tests.unit.run.displays import SilentProgress

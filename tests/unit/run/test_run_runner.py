@@ -19,7 +19,7 @@ from lab.records.verification import Verification
 from lab.run import runner
 from lab.run.contents import contents_of
 from lab.run.environment import cold_servers
-from lab.run.kinds.base import NO_HISTOGRAMS, Latest, Loading, Steps
+from lab.run.load_kinds.base import NO_HISTOGRAMS, Latest, Loading, Steps
 from lab.run.phases import RunContext, RunRequest
 from lab.stack.groups import Bounds
 from tests.unit.analysis.synthetic import Truth, environment, question, run

@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.page.report import write_report
+from lab.analysis.report_page.report import write_report
 from lab.analysis.result import analyse
 from lab.records.drivers import ClockOffset, Driver
 from lab.records.result import Result

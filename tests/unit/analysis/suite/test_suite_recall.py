@@ -6,7 +6,7 @@ import pytest
 
 from lab.analysis.suite.recall import LABEL_HEIGHT, comparable, label_at, recall_charts, ticks
 from lab.records.suite import MetricKey, SuitePlan, SuiteResult, Variant, VariantMetric
-from tests.unit.analysis.page.test_report import plain
+from tests.unit.analysis.report_page.test_report import plain
 from tests.unit.analysis.synthetic import START_S
 from tests.unit.messages import MakeMessage
 

@@ -20,8 +20,8 @@ from lab.analysis.suite.sections import difference_counts, limit_rows, limits_in
 from lab.analysis.suite.tables import suite_table
 from lab.errors import ProfileError
 from lab.records.suite import NO_LIMIT, MetricKey, SuitePlan, SuiteResult, SuiteRun, VariantLimit
-from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.query_truth import QueryTruth, query_run, query_samples
+from tests.unit.analysis.report_page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
 from tests.unit.analysis.synthetic import Truth, written
 from tests.unit.messages import MakeMessage

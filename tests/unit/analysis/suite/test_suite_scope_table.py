@@ -15,7 +15,7 @@ from lab.analysis.suite.scope_table import lines, metrics_with_scopes, scope_nam
 from lab.analysis.suite.tables import suite_table
 from lab.records.run import Run
 from lab.records.suite import MetricKey, SuiteResult
-from tests.unit.analysis.page.test_report import Page, plain
+from tests.unit.analysis.report_page.test_report import Page, plain
 from tests.unit.analysis.suite.suite_folders import CPU, Rung, small, suite_folder
 from tests.unit.analysis.synthetic import encoded, question
 

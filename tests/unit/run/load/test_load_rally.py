@@ -18,12 +18,12 @@ from lab.errors import StackError
 from lab.profiles import Dataset, Direct, Profile, Rally
 from lab.profiles.models import Elasticsearch
 from lab.records.run import RallyLoad
-from lab.run.kinds import rally
-from lab.run.kinds.rally import race_errors, rally_record, refuse_foreign_actors
 from lab.run.load.bodies import prepare_bodies
 from lab.run.load.rally import family
 from lab.run.load.rally.program import ESRALLY, why_not_rally, why_not_rally_here, why_not_rally_on, why_not_version
 from lab.run.load.rally.track import CORPUS, Corpus, race_command, race_file, with_port, write_corpus, write_track
+from lab.run.load_kinds import rally
+from lab.run.load_kinds.rally import race_errors, rally_record, refuse_foreign_actors
 from producers.registry import make_dataset
 from tests.unit.messages import MakeMessage
 

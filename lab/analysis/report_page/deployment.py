@@ -1,0 +1,165 @@
+"""Section of a report on a deployment: time of each index, source of each copy, rate of copying."""
+
+from collections.abc import Sequence
+
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.deployment import copy_rate_series
+from lab.analysis.figures.rates import Point
+from lab.analysis.report_page.drawing import BLUE, ORANGE
+from lab.analysis.report_page.sections import Row
+from lab.analysis.report_page.svg import Axis, Chart, extent, line_chart
+from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure, quantity
+from lab.records.deployment import Deployment
+from lab.records.result import Result
+
+INDICES_HEAD = ("index", "became", "time", "copied", "rate", "out of the index node", "throttled", "recoveries")
+ACTIVE = "recoveries under way"
+RATE = "MB/s"
+MEGABYTE = 1e6
+
+
+def section(deployment: Deployment, result: Result) -> dict[str, object]:
+    """Values for the template of the section."""
+    targets = targets_of(deployment)
+    return {
+        "headline": headline(deployment, result),
+        "settings": setting_pairs(deployment),
+        "indices_head": INDICES_HEAD,
+        "indices": indices(deployment, result),
+        "ways_head": ("from \\ to", *targets, "all"),
+        "ways": ways(deployment, targets),
+        "charts": charts(deployment),
+        "nodes_head": ("node", "CPU", "read from disk", "written to disk"),
+        "nodes": nodes(deployment),
+        "queries_head": ("queries", "answers", "errors", "median", "p99"),
+        "queries": queries(deployment, result),
+    }
+
+
+def headline(deployment: Deployment, result: Result) -> str:
+    """Sentence on the deployment's time and bytes, and the index node's share of them."""
+    rate = value_of(result.metrics, "deployment_bytes_per_s")
+    from_index_node = value_of(result.metrics, "deployment_bytes_from_index_node")
+    return (
+        f"{quantity(len(deployment.indices), 'index', 'indices')} went from {deployment.index_node} to "
+        f"{', '.join(deployment.to)} in {duration(deployment.seconds)}: {bytes_text(deployment.total_bytes)} were "
+        f"copied at {figure(rate, 'bytes/s')}, {bytes_text(from_index_node)} of them out of the index node, from which "
+        f"up to {quantity(deployment.most_from_index_node, 'recovery', 'recoveries')} were seen at once."
+    )
+
+
+def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
+    """Names and values: route, replicas, recovery settings, retries and so on."""
+    settings = ", ".join(f"`{name}: {value}`" for name, value in sorted(deployment.settings.items()))
+    rows = [
+        ("Route", deployment.route),
+        ("Replicas", str(deployment.number_of_replicas)),
+        ("Recovery settings", settings or "Elasticsearch's defaults"),
+        ("Asked again", f"{count(deployment.retries)} times, for allocations that Elasticsearch had given up"),
+    ]
+    if (snapshot := deployment.snapshot) is not None:
+        rows += [
+            ("Snapshot", f"{bytes_text(snapshot.written_bytes)} written in {duration(snapshot.snapshot_s)}"),
+            (
+                "Restore",
+                f"{bytes_text(snapshot.restored_bytes)} read in {duration(snapshot.restore_s)}, until the last replica "
+                "was in place",
+            ),
+        ]
+    return rows if deployment.retries else [row for row in rows if row[0] != "Asked again"]
+
+
+def indices(deployment: Deployment, result: Result) -> list[Row]:
+    """One row for each index."""
+    return [
+        (
+            each.index,
+            each.became if each.became != each.index else "the same",
+            duration(each.seconds),
+            *(
+                figure(value_of(result.metrics, f"deployment_{name}", each.index), unit)
+                for name, unit in (
+                    ("bytes", "bytes"),
+                    ("bytes_per_s", "bytes/s"),
+                    ("bytes_from_index_node", "bytes"),
+                    ("throttle_s", "s"),
+                )
+            ),
+            count(each.recoveries),
+        )
+        for each in deployment.indices
+    ]
+
+
+def targets_of(deployment: Deployment) -> list[str]:
+    """Every node that has copied something."""
+    return sorted({target for targets in deployment.copied_bytes.values() for target in targets})
+
+
+def ways(deployment: Deployment, targets: Sequence[str]) -> list[Row]:
+    """A row for each source, a column for each target."""
+    return [
+        (
+            source,
+            *(bytes_text(copied[target]) if target in copied else UNKNOWN for target in targets),
+            bytes_text(sum(copied.values())),
+        )
+        for source, copied in deployment.copied_bytes.items()
+    ]
+
+
+def nodes(deployment: Deployment) -> list[Row]:
+    """Rows of CPU time and disk bytes, one for each node."""
+    return [
+        (name, figure(work.cpu_s, "CPU-s"), bytes_text(work.disk_read_bytes), bytes_text(work.disk_write_bytes))
+        for name, work in sorted(deployment.nodes.items())
+    ]
+
+
+def queries(deployment: Deployment, result: Result) -> list[Row]:
+    """Rows of query times before, during and after the deployment."""
+    rows = []
+    for when, sent in deployment.queries.items():
+        stem = "query_service_time_ms" if sent.rate_per_s is None else "query_latency_ms"
+        times = (figure(value_of(result.metrics, f"{stem}_{name}", when), "ms") for name in ("p50", "p99"))
+        answers = sum(question.answers for question in sent.questions)
+        errors = sum(sum(question.errors.values()) for question in sent.questions)
+        rows.append((when, count(answers), count(errors), *times))
+    return rows
+
+
+def charts(deployment: Deployment) -> list[Chart]:
+    """Charts of bytes copied per second and of recoveries at once."""
+    axis = Axis(
+        zero_s=deployment.started_s,
+        first=0.0,
+        last=max(1.0, deployment.seconds),
+        phases=(),
+        window=None,
+        warm_up=None,
+        since="the deployment was asked for",
+    )
+    rates = [
+        Point(point.at_s, None if point.value is None else point.value / MEGABYTE)
+        for point in copy_rate_series(deployment)
+    ]
+    rate_rows = axis.rows(RATE, rates)
+    active_rows = axis.rows(ACTIVE, [Point(each.at_s, each.active) for each in deployment.progress])
+    return [
+        Chart(
+            "Copied per second",
+            "By all nodes.",
+            extent(rate_rows, "MB per second"),
+            line_chart(rate_rows, {RATE: BLUE}, axis, "MB/s", filled=True),
+            {},
+            axis.readings(rate_rows, "MB/s"),
+        ),
+        Chart(
+            "Recoveries under way",
+            "Copies of shards being made; those that wait for their turn are not counted.",
+            extent(active_rows, "recoveries"),
+            line_chart(active_rows, {ACTIVE: ORANGE}, axis, "recoveries"),
+            {},
+            axis.readings(active_rows, "recoveries"),
+        ),
+    ]

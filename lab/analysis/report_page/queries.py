@@ -1,0 +1,283 @@
+"""Section of a report on a query load: its loop, its times, its answers."""
+
+from collections.abc import Iterable
+
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.report_page.sections import Row
+from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
+from lab.records.queries import QueryLoadResult, RampStep
+from lab.records.result import Result
+from lab.records.run import Layout, Run, WarningKind
+
+ALL = "all of them"
+TIMES = ("mean", "p50", "p90", "p99", "p99_9", "max")
+COST_METRICS = {
+    "query_cpu_ms": "CPU per query",
+    "query_read_bytes": "read per query",
+    "query_major_faults": "major faults per query",
+    "query_read_bytes_per_s": "read",
+    "query_major_faults_per_min": "major faults",
+    "page_cache_bytes_mean": "page cache",
+}
+SERVICE_TIME_ONLY = (
+    "Service time: query sent until its answer was read. A closed loop has no latency: a client that waits for a slow"
+    " answer does not send what was due meanwhile, so the wait of those queries is in no figure."
+)
+LATENCY = (
+    "Latency: from the instant at which a query was due, by the rate asked for, until its answer was read; the time it"
+    " waited for a free client is in it."
+)
+
+
+def is_open_loop(load: QueryLoadResult) -> bool:
+    """Check that queries have due times of their own, and so a latency."""
+    return load.rate_per_s is not None or bool(load.steps)
+
+
+def times_name(load: QueryLoadResult) -> str:
+    """Name of the queries' times: latency or service time."""
+    return "Latency" if is_open_loop(load) else "Service time"
+
+
+def headline(run: Run, load: QueryLoadResult) -> str:
+    """Two sentences on the number of answers and on the questions' window."""
+    answered = sum(question.answers for question in load.questions)
+    # Of queries alone, the page says on top who sent them and how.
+    how = "" if run.load == "query" else f" to {questions_text(load)} by {clients_text(load)}, while documents streamed"
+    return f"{count(answered)} answers{how}. {window_sentence(load)}"
+
+
+def questions_text(load: QueryLoadResult) -> str:
+    """`7 questions`."""
+    return f"{len(load.questions)} question{'' if len(load.questions) == 1 else 's'}"
+
+
+def clients_text(load: QueryLoadResult) -> str:
+    """Clients and loop: `8 clients in a closed loop, each 5 s after its answer`."""
+    clients = f"{load.clients} client{'' if load.clients == 1 else 's'}"
+    if load.steps:
+        return f"at most {clients} in an open loop whose rate rose step by step"
+    if load.rate_per_s is not None:
+        return f"at most {clients} in an open loop, {number(load.rate_per_s)} queries due per second"
+    if not load.think_time_s:
+        return f"{clients} in a closed loop, each query sent as soon as the one before it was answered"
+    return f"{clients} in a closed loop, each query sent {duration(load.think_time_s)} after the answer before it"
+
+
+def window_sentence(load: QueryLoadResult) -> str:
+    """Window and request cache, in one sentence."""
+    cache = f"the request cache was {'on' if load.request_cache else 'off'}"
+    if load.window_s is None:
+        return f"Each query asked about all of the data; {cache}."
+    documents = load.window_documents_mean
+    window = window_text(load.window_s)
+    holds = f" ({number(documents)} documents on average)" if documents is not None else ""
+    if load.window_place == "newest":
+        place = f"the newest {window} of the data{holds}"
+    else:
+        within = load.window_within
+        share = f" the oldest {number(100 * within)} % of" if within is not None and within < 1 else ""
+        place = f"{window} drawn from{share} the data{holds}"
+    return f"Each query asked about {place}; {cache}."
+
+
+def window_text(window_s: float) -> str:
+    """A length of the documents' own time: `15 min`, `90 s`."""
+    whole, rest = divmod(window_s, 60)
+    return f"{number(whole)}{NARROW_SPACE}min" if whole >= 2 and not rest else duration(window_s)
+
+
+def answers_text(load: QueryLoadResult) -> str:
+    """One or two sentences on right and wrong answers."""
+    checked, wrong = (sum(getattr(each, name) for each in load.questions) for name in ("checked", "wrong"))
+    if not checked:
+        return "No answer was compared with the dataset."
+    if not wrong:
+        return f"All {count(checked)} answers that were compared with the dataset are right."
+    text = f"{count(wrong)} of {count(checked)} compared answers are wrong"
+    unexpected = [each for each in load.questions if each.wrong and not each.expected_wrong]
+    if not unexpected:
+        return f"{text}, all to questions whose wrong answers the profile expects."
+    return f"{text}; of `{unexpected[0].name}`, where none may be: {unexpected[0].first_wrong}."
+
+
+def clients_busy_text(result: Result, load: QueryLoadResult) -> str:
+    """Little's law: the clients that were configured beside those that had a query under way."""
+    busy = (
+        f"{number(load.clients_busy_mean)} of {count(load.clients)} clients had a query under way on average (Little's"
+        " law: sum of service times ÷ duration)"
+    )
+    if any(warning.kind is WarningKind.CLIENTS_DISAGREE for warning in result.warnings):
+        return f"{busy}, but {number(load.clients_expected)} were to be expected: see the warnings."
+    if load.clients_expected is None:
+        return f"{busy}."
+    return f"{busy}, and {number(load.clients_expected)} were to be expected."
+
+
+def lag_text(load: QueryLoadResult) -> str | None:
+    """Sentence on the age of the newest searchable document."""
+    if load.searchable_lag_s is None:
+        return None
+    return (
+        f"The newest searchable document was {duration(load.searchable_lag_s)} behind the newest in Kafka, on average."
+    )
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+TIMES_HEAD = (
+    "question",
+    "requests",
+    "errors",
+    "per second",
+    "mean",
+    "median",
+    "p90",
+    "p99",
+    "p99.9",
+    "longest",
+    "took",
+)
+
+
+def times_rows(result: Result, load: QueryLoadResult) -> list[Row]:
+    """Each question with its times, and all of them together."""
+    stem = "query_latency_ms" if is_open_loop(load) else "query_service_time_ms"
+    rows = [_times(result, stem, each.name, each.requests, sum(each.errors.values())) for each in load.questions]
+    if len(load.questions) > 1:
+        requests = sum(each.requests for each in load.questions)
+        errors = sum(sum(each.errors.values()) for each in load.questions)
+        rows.append((ALL, *_times(result, stem, "run", requests, errors)[1:]))
+    return rows
+
+
+def _times(result: Result, stem: str, scope: str, requests: int, errors: int) -> Row:
+    def shown(name: str, unit: str) -> str:
+        return figure(value_of(result.metrics, name, scope), unit)
+
+    return (
+        scope,
+        count(requests),
+        count(errors),
+        number(value_of(result.metrics, "query_rate_per_s", scope)),
+        *(shown(f"{stem}_{name}", "ms") for name in TIMES),
+        shown("query_took_ms_p50", "ms"),
+    )
+
+
+ANSWERS_HEAD = ("question", "hits", "compared", "wrong", "rows right", "values right")
+
+
+def answers_rows(load: QueryLoadResult) -> list[Row]:
+    """Each question with how much of its answers is right."""
+    return [
+        (
+            each.name,
+            number(each.hits_mean),
+            count(each.checked),
+            count(each.wrong) + (" (expected)" if each.wrong and each.expected_wrong else ""),
+            _share(each.rows_right),
+            _share(each.values_right),
+        )
+        for each in load.questions
+    ]
+
+
+def question_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
+    """Each question in words, with the first wrong answer to it."""
+    return [
+        (each.name, each.question + (f" The first wrong answer: {each.first_wrong}." if each.first_wrong else ""))
+        for each in load.questions
+    ]
+
+
+def _share(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{number(100 * share)} %"
+
+
+def errors_rows(load: QueryLoadResult) -> list[Row]:
+    """Each kind of error of each question."""
+    return [(each.name, kind, count(times)) for each in load.questions for kind, times in each.errors.items()]
+
+
+def cost_table(result: Result) -> tuple[Row, list[Row]]:
+    """Table of the queries' cost by process: head and rows, with the columns that are known of any."""
+    known = [metric for metric in result.metrics if metric.name in COST_METRICS and metric.value is not None]
+    names = [name for name in COST_METRICS if any(metric.name == name for metric in known)]
+    scopes = sorted({metric.scope for metric in known})
+    units = {metric.name: metric.unit for metric in known}
+    rows = [
+        (scope, *(figure(value_of(result.metrics, name, scope), units[name]) for name in names)) for scope in scopes
+    ]
+    return ("process", *(COST_METRICS[name] for name in names)), rows
+
+
+def steps_of(run: Run) -> tuple[tuple[RampStep, ...], float | None, str]:
+    """The steps of a run's ramp, the bound on its p99 in ms, and what was due; no steps where there was no ramp."""
+    if run.document_ramp is not None:
+        return run.document_ramp.steps, run.document_ramp.p99_bound_ms, "documents"
+    if run.query_load is not None:
+        return run.query_load.steps, run.query_load.p99_bound_ms, "queries"
+    return (), None, ""
+
+
+STEPS_HEAD = ("due per second", "answered", "errors", "median", "p99")
+
+
+def steps_rows(steps: Iterable[RampStep]) -> list[Row]:
+    """The steps of a ramp."""
+    return [
+        (
+            number(step.rate_per_s),
+            number(step.answered / (step.ended_s - step.started_s)) if step.ended_s > step.started_s else UNKNOWN,
+            count(step.errors),
+            figure(step.latency_ms.get("p50"), "ms"),
+            figure(step.latency_ms.get("p99"), "ms"),
+        )
+        for step in steps
+    ]
+
+
+# --- the kept index -------------------------------------------------------------------------------------------------
+
+ROUTES = {
+    "loaded": "loaded with the settings that it has",
+    "reindexed": "reindexed by a client from an index with another codec",
+    "rewritten": "closed, given another codec, opened and force-merged",
+}
+
+
+def layout_pairs(run: Run, layout: Layout) -> list[tuple[str, str]]:
+    """Names and values of a kept index: origin, route, segments, codec, layout."""
+    codecs = ", ".join(f"{mode} in {count(segments)}" for mode, segments in layout.codecs.items())
+    made = "made by this run" if layout.made_by == run.run_id else f"made and verified by run {layout.made_by}"
+    sizes = [bytes_text(size) for scope, size in run.store_size_bytes.items() if scope == "primaries"]
+    return [
+        ("Index", f"{run.index}: {made} in {duration(layout.made_in_s)}, and kept for runs with the same layout"),
+        ("Route", f"{layout.route}: {ROUTES.get(layout.route, 'unknown to this version')}"),
+        ("Segments", count(layout.segments) + (f", {sizes[0]} on primaries" if sizes else "")),
+        ("Codec of stored fields", f"{codecs} segments" if codecs else UNKNOWN),
+        ("Layout", layout.fingerprint),
+    ]
+
+
+def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object]:
+    """Values for `queries.html`, charts aside."""
+    cost_head, cost = cost_table(result)
+    return {
+        "headline": headline(run, load) + ("" if run.load == "query" else f" {answers_text(load)}"),
+        "clients_busy": clients_busy_text(result, load),
+        "lag": lag_text(load),
+        "times_name": times_name(load),
+        "times_note": LATENCY if is_open_loop(load) else SERVICE_TIME_ONLY,
+        "times_head": TIMES_HEAD,
+        "times": times_rows(result, load),
+        "answers_head": ANSWERS_HEAD,
+        "answers_rows": answers_rows(load),
+        "pairs": question_pairs(load),
+        "errors": errors_rows(load),
+        "cost_head": cost_head,
+        "cost": cost,
+        "layout": layout_pairs(run, run.layout) if run.layout else None,
+    }

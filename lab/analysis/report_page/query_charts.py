@@ -1,0 +1,414 @@
+"""The charts of a query load: latencies and answers by question, a ramp's curve, and what the servers did meanwhile."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import altair as alt
+
+from lab.analysis.figures.cost import process_names
+from lab.analysis.figures.latency import is_known, percentiles_ms
+from lab.analysis.figures.queries import answer_rate_series, search_latency_series, search_rate_series
+from lab.analysis.figures.rates import Point, answered
+from lab.analysis.figures.searches import counter_series, node_sums, process_series
+from lab.analysis.report_page.drawing import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
+from lab.analysis.report_page.queries import times_name
+from lab.analysis.report_page.svg import (
+    WIDTH,
+    Axis,
+    Chart,
+    Readings,
+    Row,
+    drawn,
+    extent,
+    inline,
+    line_chart,
+    primaries_and_total,
+)
+from lab.analysis.statistics.knee import Knee, knee
+from lab.analysis.text import figure, number
+from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
+from lab.records.samples import Sample
+
+ROW_HEIGHT = 38
+MB = 1e6
+MOST_LABELS = 7
+SHARES = alt.Axis(grid=False, format="~%", values=[0, 0.25, 0.5, 0.75, 1])
+PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
+LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
+AS_GIVEN = alt.Color("colour:N", scale=None)
+
+
+def of_questions(load: QueryLoadResult) -> list[Chart]:
+    """Charts of times and answers by question."""
+    return [latencies(load), right_answers(load)]
+
+
+def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
+    """Axis of time whose window is the measured part of the query load."""
+    warm_up = (load.started_s - load.warm_up_s - axis.zero_s, load.started_s - axis.zero_s)
+    return replace(
+        axis,
+        window=(load.started_s - axis.zero_s, load.ended_s - axis.zero_s),
+        warm_up=warm_up if load.warm_up_s else None,
+    )
+
+
+def meanwhile(load: QueryLoadResult, samples: Sequence[Sample], axis: Axis) -> list[Chart]:
+    """Charts over time of the queries and of the servers meanwhile."""
+    return [
+        answer_rate(load, axis),
+        search_rate(samples, axis),
+        search_latency(samples, axis),
+        cache("request", samples, axis),
+        cache("query", samples, axis),
+        faults(samples, axis),
+        disk_reads(samples, axis),
+        *([page_cache(samples, axis)] if any(sample.control_groups for sample in samples) else []),
+        search_threads(samples, axis),
+    ]
+
+
+# --- by question ----------------------------------------------------------------------------------------------------
+
+
+def latencies(load: QueryLoadResult) -> Chart:
+    """Chart of times, a row for each question."""
+    name = times_name(load)
+    rows = [(question.name, _known_percentiles(question)) for question in load.questions]
+    measured = [(question, values) for question, values in rows if values]
+    since = "sending of a query" if name == "Service time" else "instant a query was due"
+    return Chart(
+        f"{name} by question",
+        f"From the {since} until its answer was read.",
+        "; ".join(f"{question}: {_times_text(values)}" for question, values in measured) or "Nothing was answered.",
+        _latencies(measured) if measured else None,
+        {LABELS[name]: colour for name, colour in PERCENTILES.items() if any(name in times for _, times in measured)},
+    )
+
+
+def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+    values = [ms for _, times in rows for ms in times.values() if ms > 0]
+    domain = (min(values) / 1.25, max(values) * 1.25)
+    scale = alt.Scale(type="log", domain=domain, nice=False)
+    x = alt.X("x:Q", title="ms", scale=scale, axis=_round_numbers(domain, grid=False))
+    lines = [{"row": place, "x": times["p50"], "end": times["max"]} for place, (_, times) in enumerate(rows)]
+    dots = [
+        {"row": place, "x": times[name], "colour": colour}
+        for place, (_, times) in enumerate(rows)
+        for name, colour in reversed(PERCENTILES.items())
+        if name in times
+    ]
+    texts = [(name, _times_text(times)) for name, times in rows]
+    low: dict[str, Any] = {"yOffset": 8}
+    layers = [
+        alt.Chart(inline(lines)).mark_rule(stroke="currentColor", opacity=0.35, **low).encode(x=x, x2="end:Q", y=_y()),
+        alt.Chart(inline(dots)).mark_point(filled=True, size=64, opacity=1, **low).encode(x=x, y=_y(), color=AS_GIVEN),
+        *_row_texts(texts),
+    ]
+    return drawn(layers, height=ROW_HEIGHT * len(rows))
+
+
+def _times_text(times: Mapping[str, float]) -> str:
+    highest = "p99" if "p99" in times else "max"
+    return f"median {figure(times['p50'], 'ms')}, {highest} {figure(times[highest], 'ms')}"
+
+
+def _known_percentiles(question: QueryTimes) -> dict[str, float]:
+    """Percentiles that this many answers have."""
+    times = percentiles_ms(question.latency or question.service_time)
+    return {name: ms for name, ms in times.items() if is_known(name, question.answers)}
+
+
+def right_answers(load: QueryLoadResult) -> Chart:
+    """Chart of right answers by question; of answers expected to be wrong, the right part of each."""
+    checked = [question for question in load.questions if question.checked]
+    return Chart(
+        "Answers right and wrong",
+        "Share of the compared answers that equal what the dataset says. Where some are wrong, circle: rows that are"
+        " there; diamond: rows whose value is right, too.",
+        "; ".join(f"{each.name}: {_right_text(each)}" for each in checked) or "No answer was compared.",
+        _right_answers(checked) if checked else None,
+        {"right": GREEN, "wrong": RED, "wrong, as expected": ORANGE},
+    )
+
+
+def _right_text(question: QueryTimes) -> str:
+    return f"{number(100 * (1 - question.wrong / question.checked))} % right"
+
+
+def _right_answers(questions: Sequence[QueryTimes]) -> str:
+    parts = [
+        (place, *part)
+        for place, each in enumerate(questions)
+        for part in (
+            (0.0, 1 - each.wrong / each.checked, GREEN),
+            (1 - each.wrong / each.checked, 1.0, ORANGE if each.expected_wrong else RED),
+        )
+    ]
+    bars = [{"row": place, "x": x, "end": end, "colour": colour} for place, x, end, colour in parts if end > x]
+    shares = [
+        {"row": place, "x": share, "shape": shape}
+        for place, each in enumerate(questions)
+        for share, shape in ((each.rows_right, "circle"), (each.values_right, "diamond"))
+        if share is not None and each.wrong
+    ]
+    x = alt.X("x:Q", title="share of answers, or of rows", scale=alt.Scale(domain=[0, 1]), axis=SHARES)
+    layers = [
+        alt.Chart(inline(bars))
+        .mark_bar(height=11, opacity=0.85, yOffset=8)
+        .encode(x=x, x2="end:Q", y=_y(), color=AS_GIVEN),
+        alt.Chart(inline(shares))
+        .mark_point(filled=True, size=90, opacity=1, fill="currentColor", stroke="white", strokeWidth=1, yOffset=8)
+        .encode(x=x, y=_y(), shape=alt.Shape("shape:N", scale=None)),
+        *_row_texts([(each.name, _right_text(each)) for each in questions]),
+    ]
+    return drawn(layers, height=ROW_HEIGHT * len(questions))
+
+
+def _round_numbers(domain: tuple[float, float], *, grid: bool = True) -> alt.Axis:
+    """Labels of a logarithmic axis: 1, 2, 5, 10 and so on, or powers of ten where those would be too many."""
+    powers = [power for power in POWERS if domain[0] <= power <= domain[1]]
+    steps = [power * step for power in POWERS for step in (1, 2, 5) if domain[0] <= power * step <= domain[1]]
+    shown = steps if len(steps) <= MOST_LABELS else powers
+    return alt.Axis(values=shown, grid=grid, labelExpr="format(datum.value, '~r')")
+
+
+def _y() -> alt.Y:
+    return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
+
+
+def _row_texts(texts: Sequence[tuple[str, str]]) -> list[alt.Chart]:
+    """Above each row its name on the left and its figures on the right."""
+    values = [{"row": place, "name": name, "figures": figures} for place, (name, figures) in enumerate(texts)]
+    base = alt.Chart(inline(values)).encode(y=_y())
+    placed: dict[str, Any] = {"fontSize": 12, "fill": "currentColor", "yOffset": -7}
+    return [
+        base.mark_text(align="left", limit=WIDTH - 165, **placed).encode(x=alt.value(0), text="name:N"),
+        base.mark_text(align="right", opacity=0.75, **placed).encode(x=alt.value(WIDTH), text="figures:N"),
+    ]
+
+
+# --- the curve of a ramp --------------------------------------------------------------------------------------------
+
+
+def ramp(of: Sequence[RampStep], bound: float | None, due: str) -> Chart:
+    """p99 against the rate, the bound, and the rate at which it breaks.
+
+    Args:
+        due: What is due at that rate: `queries`, `documents`.
+    """
+    steps = [(step.rate_per_s, step.latency_ms["p99"]) for step in of if "p99" in step.latency_ms]
+    at_bound = knee(of, bound)
+    return Chart(
+        "p99 against the rate",
+        "Each point is a step of the ramp. Dashed: the bound"
+        + (f" of {number(bound)} ms" if bound else "")
+        + f". {knee_text(at_bound)}",
+        f"p99 from {number(steps[0][1])} ms at {number(steps[0][0])}/s to {number(steps[-1][1])} ms at"
+        f" {number(steps[-1][0])}/s."
+        if steps
+        else "No step has an answer.",
+        _ramp(steps, bound, at_bound, f"{due} due per second") if len(steps) > 1 else None,
+        {"within the bound": BLUE, "over it": RED, "knee": VIOLET} if at_bound.rate_per_s else {},
+        Readings(*_ramp_domain([rate for rate, _ in steps]), "/s", "ms", {"p99": steps}, is_logarithmic=True)
+        if len(steps) > 1
+        else None,
+    )
+
+
+def knee_text(at_bound: Knee) -> str:
+    """`The knee, where p99 breaks it: 340/s, surely between 310 and 375/s.`, or why there is none."""
+    if at_bound.rate_per_s is None:
+        return f"There is no knee: {at_bound.explained}."
+    text = f"The knee, where p99 breaks it: {number(at_bound.rate_per_s)}/s"
+    if at_bound.low is not None and at_bound.high is not None:
+        return f"{text}, surely between {number(at_bound.low)} and {number(at_bound.high)}/s (band)."
+    if at_bound.low is not None:
+        return f"{text}, surely above {number(at_bound.low)}/s."
+    return f"{text}, surely below {number(at_bound.high)}/s." if at_bound.high is not None else f"{text}."
+
+
+def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, at_bound: Knee, due: str) -> str:
+    rates, times = [rate for rate, _ in steps], [*(ms for _, ms in steps), *([bound] if bound else [])]
+    x_domain, y_domain = _ramp_domain(rates), (min(times) / 1.25, max(times) * 1.25)
+    x = alt.X(
+        "x:Q",
+        title=due,
+        scale=alt.Scale(type="log", domain=x_domain, nice=False),
+        axis=_round_numbers(x_domain),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="p99, ms",
+        scale=alt.Scale(type="log", domain=y_domain, nice=False),
+        axis=_round_numbers(y_domain),
+    )
+    points = [{"x": rate, "y": ms, "colour": RED if bound and ms > bound else BLUE} for rate, ms in steps]
+    line = alt.Chart(inline(points)).encode(x=x, y=y)
+    layers = [
+        line.mark_line(stroke="currentColor", opacity=0.45, strokeWidth=1.5),
+        line.mark_point(filled=True, size=64, opacity=1).encode(color=AS_GIVEN),
+    ]
+    if bound:
+        layers.insert(0, alt.Chart(inline([{"y": bound}])).mark_rule(**RULE).encode(y=y))
+    if at_bound.rate_per_s is not None:
+        at = alt.Chart(inline([{"x": at_bound.rate_per_s}])).mark_rule(stroke=VIOLET, strokeWidth=2)
+        layers.insert(0, at.encode(x=x))
+    if at_bound.low is not None and at_bound.high is not None:
+        band = alt.Chart(inline([{"x": at_bound.low, "end": at_bound.high}])).mark_rect(color=VIOLET, opacity=0.15)
+        layers.insert(0, band.encode(x=x, x2="end:Q"))
+    return drawn(layers)
+
+
+def _ramp_domain(rates: Sequence[float]) -> tuple[float, float]:
+    return min(rates) / 1.1, max(rates) * 1.1
+
+
+RULE: dict[str, Any] = {"strokeDash": [5, 4], "stroke": "currentColor"}
+
+
+# --- over time ------------------------------------------------------------------------------------------------------
+
+
+def answer_rate(load: QueryLoadResult, axis: Axis) -> Chart:
+    """Queries answered, second by second."""
+    rows = axis.rows("answers", answer_rate_series(load))
+    colours = {"answers": BLUE}
+    return Chart(
+        "Queries answered",
+        "In each second after the warm-up.",
+        extent(rows, "answers per second"),
+        line_chart(rows, colours, axis, "queries/s"),
+        colours,
+        axis.readings(rows, "queries/s"),
+    )
+
+
+def search_rate(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Stack Monitoring's *Search Rate*."""
+    rows, colours = primaries_and_total(search_rate_series, samples, axis)
+    return Chart(
+        "Search rate",
+        "A query counts once for each shard that it asks. Kibana's Stack Monitoring draws “total”.",
+        extent(rows, "searches per second"),
+        line_chart(rows, colours, axis, "searches/s"),
+        colours,
+        axis.readings(rows, "searches/s"),
+    )
+
+
+def search_latency(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Stack Monitoring's *Search Latency*."""
+    rows, colours = primaries_and_total(search_latency_series, samples, axis)
+    return Chart(
+        "Search latency",
+        "A shard's part of a query, without fetching; 0 while nothing is searched. Kibana's Stack Monitoring draws"
+        " “total”.",
+        extent(rows, "ms per search"),
+        line_chart(rows, colours, axis, "ms per search"),
+        colours,
+        axis.readings(rows, "ms per search"),
+    )
+
+
+def cache(name: str, samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Hits and misses of the request cache or the query cache, on all shards."""
+    colours = {"misses": ORANGE, "hits": GREEN}
+    rows = [
+        row
+        for series in colours
+        for row in axis.rows(series, counter_series(samples, "total", f"{name}_cache_{series}"))
+    ]
+    what = {
+        "request": "The request cache holds whole answers of a shard.",
+        "query": "The query cache holds the documents that a filter matches in a segment.",
+    }
+    return Chart(
+        f"{name.capitalize()} cache",
+        f"{what[name]} Over all shards.",
+        extent(rows, "per second"),
+        line_chart(rows, colours, axis, "per second"),
+        colours,
+        axis.readings(rows, "per second"),
+    )
+
+
+def faults(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Page faults that waited for the disk, by node."""
+    rows, colours = _by_node(samples, axis, "major_page_faults", 1)
+    return Chart(
+        "Major page faults",
+        "Page faults that waited for the disk. `read()` calls are not counted.",
+        extent(rows, "faults per second"),
+        line_chart(rows, colours, axis, "faults/s"),
+        colours,
+        axis.readings(rows, "faults/s"),
+    )
+
+
+def disk_reads(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Bytes read from the disk, by node."""
+    rows, colours = _by_node(samples, axis, "disk_read_bytes", MB)
+    return Chart(
+        "Read from disk",
+        "By node, read-ahead included.",
+        extent(rows, "MB/s"),
+        line_chart(rows, colours, axis, "MB/s"),
+        colours,
+        axis.readings(rows, "MB/s"),
+    )
+
+
+def _by_node(samples: Sequence[Sample], axis: Axis, counter: str, unit: float) -> tuple[list[Row], dict[str, str]]:
+    colours = node_colours([name for name in process_names(samples) if name.startswith("elasticsearch")])
+    points = {name: process_series(samples, name, counter) for name in colours}
+    return [row for name in colours for row in axis.rows(name, _in(unit, points[name]))], colours
+
+
+def _in(unit: float, points: Sequence[Point]) -> list[Point]:
+    return [Point(point.at_s, None if point.value is None else point.value / unit) for point in points]
+
+
+def page_cache(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Page cache and other memory of the nodes whose memory is bounded, against their bound."""
+    names = sorted({name for sample in samples for name in sample.control_groups})
+    lines = {f"page cache of {name}": colour for name, colour in node_colours(names).items()}
+    rows: list[Row] = []
+    for name, series in zip(names, lines, strict=True):
+        rows += axis.rows(series, _of_group(samples, name, "page_cache_bytes"))
+    first = {f"heap and other memory of {names[0]}": ("anonymous_bytes", GREY), "limit": ("memory_limit_bytes", RED)}
+    for series, (field, _) in first.items():
+        rows += axis.rows(series, _of_group(samples, names[0], field))
+    colours = lines | {series: colour for series, (_, colour) in first.items()}
+    return Chart(
+        "Page cache against the limit",
+        "Memory of the control group: files (page cache), heap and everything else, and the limit that both share.",
+        extent(rows, "MB"),
+        line_chart(rows, colours, axis, "MB", dashed="limit"),
+        colours,
+        axis.readings(rows, "MB"),
+    )
+
+
+def _of_group(samples: Sequence[Sample], name: str, field: str) -> list[Point]:
+    values = [Point(sample.at_s, getattr(sample.control_groups.get(name), field, None)) for sample in samples]
+    return _in(MB, values)
+
+
+def search_threads(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Chart of busy search threads."""
+    colours = {"in the queue": ORANGE, "active": BLUE}
+    with_answer = answered(samples)
+    rows = [
+        *axis.rows("in the queue", node_sums(with_answer, lambda node: node.search_queue)),
+        *axis.rows("active", node_sums(with_answer, lambda node: node.search_active)),
+    ]
+    return Chart(
+        "Search threads",
+        "Threads at work and searches that waited for one, over all nodes.",
+        extent(rows, "threads or searches"),
+        line_chart(rows, colours, axis, "threads, searches"),
+        colours,
+        axis.readings(rows, "threads, searches"),
+    )
