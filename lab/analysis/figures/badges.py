@@ -7,7 +7,9 @@ from lab.records.run import RunWarning, WarningKind
 RATES = ("indexing_", "source_mb", "entities", "consumed_rate", "drain_s")
 TIMES = ("end_to_end", "bulk_service", "query_", "search_", "knee")
 QUERIES = ("query_", "search_", "knee")
-DOCUMENTS, COSTS, SAMPLES = "documents", "costs", "samples"
+COSTS = "cpu_s_per_million_docs"
+"""The figure that the section on costs is about."""
+DOCUMENTS, SAMPLES = "documents", "samples"
 """Sections that stand for no single figure."""
 
 TOUCHED: Mapping[WarningKind, tuple[str, ...]] = {

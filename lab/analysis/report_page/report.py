@@ -98,5 +98,8 @@ def _answer(run: Run, result: Result) -> dict[str, object]:
         "is_doubtful": bool(doubts or run.documents.dead_lettered or run.documents.elsewhere),
         "tiles": key_figures.tiles(run, result),
         "not_measured": key_figures.not_measured(run, result),
-        "touching": {name: badges(result.warnings, name) for name in (COSTS, DOCUMENTS, SAMPLES)},
+        "touching": {
+            section: badges(result.warnings, name)
+            for section, name in (("costs", COSTS), ("documents", DOCUMENTS), ("samples", SAMPLES))
+        },
     }
