@@ -292,8 +292,11 @@ def _is_of_queries(name: str) -> bool:
 
 
 def difference_text(name: str, pair: tuple[str, str]) -> str:
-    """An input that differs, as a reader sees it: `documents: 100 000 and 400 000`."""
-    first, second = (count(int(value)) if value.isdigit() and len(value) > 4 else value for value in pair)
+    """An input that differs, as a reader sees it: `documents: 100 000 and 400 000`; a hash is no number."""
+    is_hash = name.endswith(("content", "fingerprint")) or name.startswith(QUESTION)
+    first, second = (
+        count(int(value)) if value.isdigit() and len(value) > 4 and not is_hash else value for value in pair
+    )
     return f"{name}: {first} and {second}"
 
 

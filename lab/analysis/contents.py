@@ -24,9 +24,12 @@ def unlike_contents(first: Mapping[str, str], second: Mapping[str, str]) -> dict
 
 
 def unknown_contents(first: Mapping[str, str], second: Mapping[str, str]) -> tuple[str, ...]:
-    """Keys of which a side has no record, so that nothing tells whether the contents are the same."""
+    """Keys of which a side has no record, so that nothing tells whether the contents are the same.
+
+    Every run has a mapping: one without a record of it has none of its other files either.
+    """
     keys = dict.fromkeys((*first, *second))
-    return tuple(key for key in keys if _is_unknown(first.get(key, ""), second.get(key, "")))
+    return tuple(keys) if _is_unknown(first.get("mapping", ""), second.get("mapping", "")) else ()
 
 
 def _is_unknown(*values: str) -> bool:

@@ -149,15 +149,17 @@ def test_mappings_of_two_names_are_one_difference(tmp_path: Path) -> None:
     assert comparison.compared == {"mapping": ("aladin.nested.static", "another")}
 
 
-@pytest.mark.parametrize("contents", [(None, None), (None, "beef")])
-def test_a_run_without_a_record_of_its_mapping_is_not_called_equal(
-    tmp_path: Path, contents: tuple[str | None, str | None]
+@pytest.mark.parametrize(
+    ("contents", "unknown"), [((None, None), ("mapping",)), ((None, "beef"), ("mapping", "sink.connector"))]
+)
+def test_a_run_without_a_record_of_its_files_is_not_called_equal(
+    tmp_path: Path, contents: tuple[str | None, str | None], unknown: tuple[str, ...]
 ) -> None:
-    """Runs of older versions have none."""
+    """Runs of older versions have none, of any file that the other run names."""
     one, other = (of_mapping(tmp_path / str(place), content) for place, content in enumerate(contents))
 
     assert compared(one, other).compared == {}
-    assert compared(one, other).not_recorded == ("mapping",)
+    assert compared(one, other).not_recorded == unknown
 
 
 def test_controls_with_two_mappings_of_one_name_are_not_the_same() -> None:
@@ -317,6 +319,7 @@ def test_a_difference_is_told_with_both_values() -> None:
     """Large numbers in groups of three."""
     assert difference_text("documents", ("100000", "400000")) == "documents: 100,000 and 400,000"
     assert difference_text("seed", ("1", "2")) == "seed: 1 and 2"
+    assert difference_text("mapping.content", ("beef", "1111111")) == "mapping.content: beef and 1111111"
 
 
 @pytest.mark.parametrize(
