@@ -24,10 +24,11 @@ def contents_of(profile: Profile, mappings: Mapping[str, object], root: Path) ->
     Questions and documents of a file have fingerprints of their own; what comes with Sluice is told by its commit.
 
     Args:
-        mappings: As they are sent to create the index.
+        mappings: As they are sent to create the index; `_meta` is what its author notes, and changes nothing.
         root: The checkout, for connector templates and commands.
     """
-    contents = {"mapping": _digest(json.dumps(mappings, sort_keys=True).encode())}
+    effective = {key: value for key, value in mappings.items() if key != "_meta"}
+    contents = {"mapping": _digest(json.dumps(effective, sort_keys=True).encode())}
     if profile.dataset.name not in DATASETS.built_in:
         contents["dataset.name"] = DATASETS.package(profile.dataset.name)
     sink = profile.sink

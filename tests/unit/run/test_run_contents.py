@@ -23,6 +23,12 @@ def test_two_contents_of_one_name_have_two_hashes() -> None:
     assert one == same
 
 
+def test_notes_of_a_mapping_are_no_other_content() -> None:
+    """Elasticsearch keeps `_meta`, and does nothing with it."""
+    profile = load_profile("quickstart")
+    assert contents_of(profile, {"_meta": {"by": "hand"}}, ROOT) == contents_of(profile, {}, ROOT)
+
+
 def test_a_connector_template_is_told_by_its_content(tmp_path: Path) -> None:
     """A checkout in which it says something else."""
     template = tmp_path / "connect" / "connectors" / "elasticsearch.json"
