@@ -65,6 +65,12 @@ class UnknownKeysTest {
         assertEquals(0, warnings(given));
     }
 
+    /** A key that only begins as one of Connect's do. */
+    @Test
+    void typingErrorsOfConnectsKeysAreWarnedOf() {
+        assertEquals(4, warnings(given("errors.tolerence", "connector.foo", "tasks.maximum", "config.bar")));
+    }
+
     /** They belong to what the configuration names below Connect's own keys. */
     @Test
     void keysOfConvertersTransformsPredicatesAndClientsAreKnown() {
