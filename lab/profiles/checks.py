@@ -1,7 +1,7 @@
 """Everything that can be wrong with a merged profile, found in one pass and reported in the words of its author."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,12 @@ from lab.profiles.connector_keys import connector_key_problems
 from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import names_in
 from lab.profiles.index_settings import expected_value, known_settings
-from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
+from lab.profiles.layers import OF_A_CONNECTOR, ONLY_DRAINS, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
 from lab.profiles.maintain import SET_BY_DEPLOYMENT, maintain_problems
 from lab.profiles.mapping import FOLDER, TEMPLATES
-from lab.profiles.models import BOUNDS, NOT_KAFKA, Direct, Elasticsearch, Profile, Rally
+from lab.profiles.models import BOUNDS, NOT_KAFKA, Direct, Elasticsearch, Profile, Rally, Stream
 from lab.profiles.problems import Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
 from lab.profiles.yaml_model import TreePath, fields_at, model_of, shown, unknown_name
@@ -91,19 +91,29 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
         yield from unknown_name(pipeline, "sink.pipeline", "pipeline", PIPELINES)
 
 
+_OF_OTHER_LOADS: tuple[tuple[Collection[str], str], ...] = (
+    (ONLY_QUERIES, "got a setting of query-only loads, expected none, or `mode: query`"),
+    (("via",), "got it for a query-only load, expected none, or another `mode`"),
+    (Direct.model_fields, "got a setting of direct loads, expected none, or `via: direct`"),
+    (Rally.model_fields, "got a setting of Rally loads, expected none, or `via: rally`"),
+    (ONLY_DRAINS, "got a setting of drains through Kafka, expected none, or `mode: drain` and `via: kafka`"),
+    (
+        Stream.model_fields,
+        "got a setting of streams and query-only loads, expected none, or `mode: stream` or `mode: query`",
+    ),
+)
+"""Settings that other kinds of load have, and what to say about them."""
+
+
 def unknown_key(path: TreePath) -> str:
     """What to say about a key that a profile does not have: what was probably meant, or where it belongs."""
     name = str(path[-1])
     if path == ("load", "rate_docs_per_s"):
         return "got a rate for a drain, expected none, or `mode: stream`"
-    if path[0] == "load" and name in ONLY_QUERIES:
-        return "got a setting of query-only loads, expected none, or `mode: query`"
-    if path == ("load", "via"):
-        return "got it for a query-only load, expected none, or another `mode`"
-    if path[0] == "load" and name in Direct.model_fields:
-        return "got a setting of direct loads, expected none, or `via: direct`"
-    if path[0] == "load" and name in Rally.model_fields:
-        return "got a setting of Rally loads, expected none, or `via: rally`"
+    if path == ("load", name):
+        for names, message in _OF_OTHER_LOADS:
+            if name in names:
+                return message
     choices = fields_at(Profile, path[:-1]).keys() if len(path) > 1 else _TOP_LEVEL
     match = nearest(name, choices) or _elsewhere(name)
     return f"unknown key, {f'did you mean `{match}`?' if match else suggestion(name, choices, 'one of')}"

@@ -39,7 +39,8 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 ONLY_QUERIES = keys_only_of(QueryOnly)
 """What a load has that reads a kept index, and no other."""
 
-_ONLY_DRAINS = keys_only_of(Drain)
+ONLY_DRAINS = keys_only_of(Drain)
+"""What a drain through Kafka has, and no other load."""
 
 _ONLY_VIA = {"kafka": (), "direct": keys_only_of(Direct), "rally": keys_only_of(Rally)}
 """Way of a load → what no load of another way has."""
@@ -115,7 +116,7 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
     if mode == "drain" or via in NOT_KAFKA:
         yield ("load", "rate_docs_per_s")
     if mode in ("stream", "query") or via in NOT_KAFKA:
-        yield from (("load", name) for name in _ONLY_DRAINS)
+        yield from (("load", name) for name in ONLY_DRAINS)
     if via in NOT_KAFKA:
         yield from (("load", "mode"), *((section,) for section in WITHOUT_USE_FOR_DIRECT))
     if mode == "query":

@@ -150,6 +150,22 @@ def test_only_a_direct_load_has_connections(repository: Repository, message: Mak
     ]
 
 
+@pytest.mark.parametrize(
+    ("load", "setting", "remedies"),
+    [
+        ("{mode: query}", "load.warm_up_documents=5", ("mode: drain", "via: kafka")),
+        ("{via: direct}", "load.warm_up_documents=5", ("mode: drain", "via: kafka")),
+        ("{mode: drain}", "load.queries={}", ("mode: stream", "mode: query")),
+    ],
+)
+def test_a_setting_of_other_loads_is_refused_with_those_that_have_it(
+    repository: Repository, message: MakeMessage, load: str, setting: str, remedies: tuple[str, ...]
+) -> None:
+    """The refused key itself is no suggestion."""
+    told = repository.refusal("books", f"load={load}", setting)
+    assert message(f"--set {setting.partition('=')[0]}", *remedies) in told
+
+
 def test_a_drain_drops_an_inherited_rate(repository: Repository, message: MakeMessage) -> None:
     """A rate is meaningless to a drain, but one that stands beside it is a contradiction."""
     repository.write("paced", "question: P?\nextends: books\nload: {mode: stream, rate_docs_per_s: 100}\n")
