@@ -44,9 +44,14 @@ def contents_of(profile: Profile, mappings: Mapping[str, object], root: Path) ->
 
 
 def _programs(command: Sequence[str], root: Path) -> Iterator[bytes]:
-    """Content of the program that a command names, and of the files among its arguments."""
+    """Content of the program that a command names, and of the files among its arguments, bare or as `--config=FILE`.
+
+    Not of what these start or read, of files within a word (`sh -c 'python3 x.py'`), nor of a folder's.
+    """
     for word in command:
         name = string.Template(word).safe_substitute(own_values(root))
+        if name.startswith("-"):
+            name = name.partition("=")[2] or name
         file = root / name if "/" in name else Path(shutil.which(name) or name)
         with contextlib.suppress(OSError):
             if file.is_file() and file.stat().st_size <= MOST_BYTES:

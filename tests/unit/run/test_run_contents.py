@@ -55,6 +55,17 @@ def test_a_command_is_told_by_the_files_that_it_names(tmp_path: Path) -> None:
     assert hashes[0] != hashes[1]
 
 
+def test_a_file_may_follow_the_name_of_an_option(tmp_path: Path) -> None:
+    """As `--config=FILE`."""
+    profile = load_profile("quickstart", overrides=["sink.command=['true', '--config=${root}/c.yaml']"])
+    hashes = []
+    for text in ("size: 7", "size: 11"):
+        (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
+        hashes.append(contents_of(profile, {}, tmp_path)["sink.command"])
+
+    assert len(set(hashes)) == 2
+
+
 def test_a_load_without_a_sink_has_no_template() -> None:
     """Nothing reads it."""
     direct = load_profile("quickstart", overrides=["load.via=direct"])
