@@ -67,9 +67,9 @@ def refusal(problems: Iterable[Problem]) -> ProfileError:
     return ProfileError("\n".join(map(str, distinct)))
 
 
-def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Which of the words `word` was probably meant to be; `None` when none is close."""
-    matches = difflib.get_close_matches(word, sorted(words), n=1, cutoff=0.6)
+def nearest(word: str, words: Iterable[str], similarity: float = 0.6) -> str | None:
+    """Which of the words `word` was probably meant to be; `None` when none is as similar, from 0 to 1."""
+    matches = difflib.get_close_matches(word, sorted(words), n=1, cutoff=similarity)
     return matches[0] if matches else None
 
 

@@ -48,6 +48,29 @@ def test_another_connector_has_keys_of_its_own(repository: Repository) -> None:
     assert repository.load("books", "sink.config.linger=5").sink.config == {"linger": 5}
 
 
+@pytest.mark.parametrize("name", ["ElasticsearchSinkConnector", "ElasticsearchSink", "DiscardSink"])
+def test_short_names_of_our_connectors_are_ours(repository: Repository, message: MakeMessage, name: str) -> None:
+    """Connect takes a class by its simple name, with or without `Connector`."""
+    use_template(repository, name)
+    assert repository.refusal("books", "sink.config.linger=5") == [message("--set sink.config.linger", "linger.ms")]
+
+
+def test_another_build_of_ours_may_have_keys_of_its_own(repository: Repository) -> None:
+    """The folder of its plugin says that it is another."""
+    use_template(repository)
+    profile = repository.load("books", "sink.plugin_path=/old/build", "sink.config.linger=5")
+    assert profile.sink.config == {"linger": 5}
+
+
+def test_a_client_s_key_is_suggested_below_its_own_prefix_only(message: MakeMessage) -> None:
+    """The sink has none of the settings of the worker's clients."""
+    told = unread_keys(
+        {"ssl.keystore.locatio": "x", "consumer.override.fetch.max.byte": "7", "override.ssl.protocol": "x"}
+    )
+    assert [text for text in told.values() if "admin." in text or "producer." in text] == []
+    assert told["consumer.override.fetch.max.byte"] == message("consumer.override.fetch.max.bytes")
+
+
 def test_a_race_of_values_that_nothing_reads_is_refused(message: MakeMessage) -> None:
     """Before any server starts."""
     with pytest.raises(ProfileError) as error:
@@ -64,7 +87,21 @@ def test_a_race_of_values_that_nothing_reads_is_refused(message: MakeMessage) ->
         ({"fetch.max.bytes": "7"}, ["fetch.max.bytes"]),
         ({"consumer.override.interceptor.classes": "x.Y", "consumer.override.y.level": "7"}, []),
         ({"consumer.override.interceptor.classes": "x.Y", "admin.override.y.level": "7"}, ["admin.override.y.level"]),
+        (
+            {"consumer.override.x.class": "x.Y", "consumer.override.y": "7"},
+            ["consumer.override.x.class", "consumer.override.y"],
+        ),
+        ({"admin.override.metric.reporters": "x.Y", "admin.override.retris": "7"}, ["admin.override.retris"]),
         ({"value.converter": "Json", "value.converter.schemas.enable": "false"}, []),
+        (
+            {"value.converter": "JsonConverter", "value.converter.schemas.enabled": "false"},
+            ["value.converter.schemas.enabled"],
+        ),
+        (
+            {"key.converter": "org.apache.kafka.connect.storage.StringConverter", "key.converter.x": "7"},
+            ["key.converter.x"],
+        ),
+        ({"key.converter": "org.example.StringConverter", "key.converter.x": "7"}, []),
         ({"value.converter.schemas.enable": "false"}, ["value.converter.schemas.enable"]),
         ({"transforms": "drop, route", "transforms.drop.type": "Filter", "transforms.route.x": "7"}, []),
         ({"transforms": "drop", "transforms.drp.type": "Filter"}, ["transforms.drp.type"]),

@@ -161,8 +161,31 @@ def test_a_variant_cannot_have_the_name_of_the_second_control(repository: Reposi
         ("sink.config.batch.size: 2000", "sink.tasks: 1"),
         ("sink.config.key.ignore: false", 'sink.config.key.ignore: "false"'),
         ("mapping: aladin.nested.static", "mapping: aladin.nested.dynamic"),
+        ('sink.config.batch.size: " 02000 "', "sink.tasks: 1"),
+        ("sink.config.write.method: INSERT", "sink.config.key.ignore: 'FALSE'"),
+        (
+            "sink.config.consumer.override.max.poll.records: 500",
+            'sink.config.consumer.override.max.poll.records: "0500"',
+        ),
+        ("index.refresh_interval: 60s", "index.refresh_interval: 1m"),
+        ("load.warm_up_documents: 1", "load.warm_up_documents: 200000"),
+        (
+            "dataset: {name: file, path: a.ndjson, key: id, documents: 7}, mapping: dynamic",
+            "dataset: {name: file, path: ./b/../a.ndjson, key: id, documents: 7}, mapping: dynamic",
+        ),
     ],
-    ids=["number and text", "default of the sink", "flag and text", "files with one content"],
+    ids=[
+        "number and text",
+        "default of the sink",
+        "flag and text",
+        "files with one content",
+        "blanks and zeros",
+        "case",
+        "number of a client",
+        "units of a time",
+        "warm-up of a run",
+        "paths of one file",
+    ],
 )
 def test_variants_that_are_the_same_in_effect_are_refused(
     repository: Repository, message: MakeMessage, one: str, other: str
@@ -179,6 +202,29 @@ def test_variants_that_are_the_same_in_effect_are_refused(
     assert refusal(repository, variants, control="one") == [
         message("ladder.yaml:5: variants[1]", "one", "other", "A/A")
     ]
+
+
+def test_values_that_another_build_of_our_sink_may_have_as_defaults_are_compared(repository: Repository) -> None:
+    """Nothing here knows its defaults."""
+    template = '{"connector.class": "io.sluice.connect.ElasticsearchSinkConnector"}'
+    (repository.root / "connect" / "connectors" / "elasticsearch.json").write_text(template, encoding="utf-8")
+    variants = """
+        set: {sink.plugin_path: /old/build}
+        variants:
+          - books
+          - {profile: books, name: other, set: {sink.config.batch.size: 2000}}
+    """
+    assert [variant.name for variant in load(repository, variants).variants][-1] == "other"
+
+
+def test_mappings_that_differ_in_their_notes_are_the_same_in_effect(
+    repository: Repository, message: MakeMessage
+) -> None:
+    """Elasticsearch keeps `_meta`, and does nothing with it."""
+    path = repository.root / "mappings" / "aladin.nested.dynamic.json"
+    path.write_text('{"mappings": {"_meta": {"by": "hand"}}}', encoding="utf-8")
+    variants = "variants: [books, {profile: books, name: other, set: {mapping: aladin.nested.dynamic}}]"
+    assert refusal(repository, variants) == [message("ladder.yaml:3: variants[1]", "books", "other")]
 
 
 def test_a_refresh_interval_of_one_second_is_not_the_default(repository: Repository) -> None:
