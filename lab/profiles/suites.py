@@ -19,7 +19,7 @@ from lab.profiles.layers import VERBATIM_SECTIONS
 from lab.profiles.loader import ListEntry, list_entry, load_profile, override
 from lab.profiles.located import Located
 from lab.profiles.models import Profile, Section
-from lab.profiles.problems import Place, Problem, refusal, suggestion
+from lab.profiles.problems import Problem, refusal, suggestion
 from lab.profiles.yaml_model import TreePath, dotted, read_model
 
 FOLDER = Path("experiments") / "suites"
@@ -285,6 +285,8 @@ class Expansion:
     root: Path
     overrides: tuple[str, ...]
     problems: list[Problem] = field(default_factory=list)
+    paths: dict[str, TreePath] = field(default_factory=dict)
+    """Variant → the part of the file that makes it."""
 
     def suite(self, name: str) -> Suite:
         """The whole suite.
@@ -322,26 +324,25 @@ class Expansion:
     def variants(self) -> Iterator[SuiteVariant]:
         """Those of the list, those of the grid, then those of the pairs."""
         for position, entry in enumerate(self.file.variants):
-            variant = self.variant(entry, self.tree.place_of("variants", position))
+            variant = self.variant(entry, ("variants", position))
             if variant is not None:
                 yield variant
         if self.file.grid is not None:
             yield from self.cells(self.file.grid)
         for position, pairs in enumerate(self.file.pairs):
-            yield from self.levels(pairs, self.tree.place_of("pairs", position))
+            yield from self.levels(pairs, ("pairs", position))
 
     def cells(self, grid: Grid) -> Iterator[SuiteVariant]:
         """One variant for each combination of levels."""
-        place = self.tree.place_of("grid")
         keys = list(grid.factors)
         for levels in itertools.product(*grid.factors.values()):
             values = dict(zip(keys, levels, strict=True))
-            variant = self.variant(VariantEntry(profile=grid.profile, name=cell_name(values), set=values), place)
+            variant = self.variant(VariantEntry(profile=grid.profile, name=cell_name(values), set=values), ("grid",))
             if variant is None:
                 return
             yield variant
 
-    def levels(self, pairs: Pairs, place: Place) -> Iterator[SuiteVariant]:
+    def levels(self, pairs: Pairs, path: TreePath) -> Iterator[SuiteVariant]:
         """Every level in every setting: `best_compression, 4×`, compared with the first level there."""
         first = next(iter(pairs.levels))
         for setting, others in pairs.at.items():
@@ -354,22 +355,25 @@ class Expansion:
                     reference=level == first,
                     factor=pairs.factor,
                 )
-                variant = self.variant(entry, place)
+                variant = self.variant(entry, path)
                 if variant is None:
                     return
                 yield variant
 
-    def variant(self, entry: VariantEntry, place: Place) -> SuiteVariant | None:
+    def variant(self, entry: VariantEntry, path: TreePath) -> SuiteVariant | None:
         """A variant, its profile checked; `None` when that has problems, which are then collected."""
         values = {**self.file.set, **entry.set}
         overrides = (*(override(key, value) for key, value in values.items()), *self.overrides)
         try:
             profile = load_profile(entry.profile, overrides=overrides, root=self.root)
         except ProfileError as error:
+            place = self.tree.place_of(*path)
             self.problems += [Problem(place, "", line) for line in str(error).splitlines()]
             return None
         against = None if entry.reference else entry.against or self.file.control
-        return SuiteVariant(entry.name or entry.profile, profile, overrides, against, entry.factor, entry.part)
+        name = entry.name or entry.profile
+        self.paths[name] = path
+        return SuiteVariant(name, profile, overrides, against, entry.factor, entry.part)
 
     def check_names(self, names: list[str]) -> None:
         """Whether names are unique, and whether those that others refer to are there."""
@@ -420,7 +424,7 @@ class Expansion:
                 is_same = variant.part == other.part and effects[variant.name] == effects[other.name]
                 if is_same and (are_compared or have_same_control) and not is_named_so:
                     self.refuse(
-                        ("variants", place) if place < len(self.file.variants) else ("grid",),
+                        self.paths[variant.name],
                         f'variants "{other.name}" and "{variant.name}" are the same in effect, expected a difference; '
                         "for a check of the method (A/A), `repeat_control` runs the control twice",
                     )

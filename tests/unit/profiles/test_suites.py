@@ -204,6 +204,21 @@ def test_variants_that_are_the_same_in_effect_are_refused(
     ]
 
 
+def test_pairs_that_are_the_same_in_effect_are_refused_by_their_own_place(
+    repository: Repository, message: MakeMessage
+) -> None:
+    """Which is no line of a grid."""
+    pairs = """
+        variants: [books]
+        pairs:
+          - profile: books
+            factor: replicas
+            levels: {one: {index.number_of_replicas: 1}, text: {index.number_of_replicas: "1"}}
+            at: {small: {index.number_of_shards: 2}}
+    """
+    assert refusal(repository, pairs) == [message("ladder.yaml:5: pairs[0]", "one, small", "text, small")]
+
+
 def test_values_that_another_build_of_our_sink_may_have_as_defaults_are_compared(repository: Repository) -> None:
     """Nothing here knows its defaults."""
     template = '{"connector.class": "io.sluice.connect.ElasticsearchSinkConnector"}'
