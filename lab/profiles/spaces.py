@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue
 from lab.engines import DEFAULT, ENGINES
 from lab.errors import ProfileError
 from lab.profiles.checks import unknown_key
+from lab.profiles.effects import effect_of
 from lab.profiles.files import REPOSITORY, file_of, label_of, names_in, not_there, yaml_file
 from lab.profiles.index_settings import known_settings
 from lab.profiles.layers import OF_A_CONNECTOR, VERBATIM_SECTIONS, WITHOUT_USE_FOR_DIRECT
@@ -252,17 +253,20 @@ def allowed_problem(space: Space, allowed: Iterable[str]) -> str | None:
 def candidates_of(
     space: Space, start: Start, allowed: Collection[str] = ()
 ) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
-    """What may be tried from a start, and what may not, with the reason; what the start has already is neither.
+    """What may be tried from a start, and what may not, with the reason.
+
+    What is the same in effect as the start, or as another candidate, is neither.
 
     Raises:
         ProfileError: A candidate's value is refused, with the reason as for a profile.
     """
     tried, left_out = [], []
+    effects = {effect_of(start.profile, start.root)}
     for knob in space.knobs:
         for candidate in knob.candidates():
             if lack := _without_use(knob.setting, start.profile):
                 left_out.append(LeftOut(name=candidate.name, reason=lack))
-            elif _changed(space, start, candidate).fingerprint() == start.profile.fingerprint():
+            elif (effect := effect_of(_changed(space, start, candidate), start.root)) in effects:
                 continue
             elif knob.setting == REPLICAS and candidate.value not in range(start.profile.elasticsearch.data_nodes):
                 continue  # No node of this cluster would hold it.
@@ -271,6 +275,7 @@ def candidates_of(
                 left_out.append(LeftOut(name=candidate.name, reason=reason))
             else:
                 tried.append(candidate)
+                effects.add(effect)
     return tuple(tried), tuple(left_out)
 
 

@@ -100,6 +100,14 @@ def test_a_replica_is_tried_where_a_second_node_holds_it(repository: Repository)
     assert with_it == ["number_of_replicas=0"]
 
 
+def test_values_that_are_the_same_in_effect_are_one_candidate(repository: Repository) -> None:
+    """A number and its text, and what the start has by default."""
+    template = '{"connector.class": "io.sluice.connect.ElasticsearchSinkConnector"}'
+    (repository.root / "connect" / "connectors" / "elasticsearch.json").write_text(template, encoding="utf-8")
+    space = load(repository, 'knobs: {sink.config.batch.size: {values: [2000, 500, "500"]}}')
+    assert names(repository, space) == ["batch.size=500"]
+
+
 def test_a_number_that_is_required_is_the_least(repository: Repository) -> None:
     """More partitions than tasks stay, whoever has set them."""
     space = load(repository, SMALL + "  topic.partitions: {values: [8]}\n")
