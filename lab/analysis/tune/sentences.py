@@ -98,8 +98,8 @@ def headline(search: Findings) -> str:
         within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
         if not search.is_known:
             return (
-                f"Not known: {search.runs} runs tell too little to say that nothing is better than the"
-                f" start{within}. The table has what they tell; more minutes tell more."
+                f"Not known: {search.runs} runs tell too little to say that nothing is better than the start{within};"
+                " more minutes tell more."
             )
         return f"Nothing better than the start was found{within}. {KEEP}"
     return of_choice(search.confirmation, is_known=search.is_known)
