@@ -18,6 +18,7 @@ import zstandard
 from producers.dataset import DatasetError
 
 T = TypeVar("T")
+Decompressor = bz2.BZ2Decompressor | lzma.LZMADecompressor
 CHUNK_BYTES: Final = 1 << 20
 HEAD_BYTES: Final = 1 << 16
 FRAME_CHUNK_BYTES: Final = 1 << 13
@@ -62,11 +63,39 @@ def _frames(stream: BinaryIO) -> Iterator[bytes]:
         raise EOFError("the compressed file is cut off")
 
 
+def _streams(stream: BinaryIO, new: Callable[[], Decompressor], *, is_padded: bool = False) -> Iterator[bytes]:
+    """The pieces of a file of several streams; Python's own readers take a damaged later one for the end of the file.
+
+    Source: The .xz File Format 1.2.1, 2.2: streams may be padded with zeros, whose number is a multiple of four.
+    """
+    packed, padding = b"", 0
+    while packed := packed or stream.read(HEAD_BYTES):
+        rest = packed.lstrip(b"\x00") if is_padded else packed
+        padding += len(packed) - len(rest)
+        packed = rest
+        if not packed:
+            continue
+        if padding % 4:
+            break
+        padding, decompressor = 0, new()
+        while not decompressor.eof:
+            if decompressor.needs_input and not (packed := packed or stream.read(HEAD_BYTES)):
+                raise EOFError("the compressed file is cut off")
+            try:
+                yield decompressor.decompress(packed, CHUNK_BYTES)
+            except (OSError, lzma.LZMAError) as error:
+                raise EOFError(f"damaged, or followed by something else: {error}") from error
+            packed = b""
+        packed = decompressor.unused_data
+    if padding % 4:
+        raise EOFError("damaged: zeros between its streams are no multiple of four")
+
+
 CODECS: Final[Mapping[bytes, Callable[[BinaryIO], io.IOBase]]] = {
     rb"\x1f\x8b\x08": lambda stream: gzip.GzipFile(fileobj=stream),
     rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18": lambda stream: _Pieces(_frames(stream)),
-    rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)": bz2.BZ2File,
-    rb"\xfd7zXZ\x00": lzma.LZMAFile,
+    rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)": lambda stream: _Pieces(_streams(stream, bz2.BZ2Decompressor)),
+    rb"\xfd7zXZ\x00": lambda stream: _Pieces(_streams(stream, lzma.LZMADecompressor, is_padded=True)),
 }
 """Beginning of a compressed file → its reader, for files of several members, frames or streams, too."""
 
