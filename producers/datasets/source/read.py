@@ -96,15 +96,15 @@ def _documents_in(path: str) -> Iterator[Document]:
         if PARQUET.match(content.head):
             if not content.as_it_stands:
                 raise DatasetError(f"{path}: got compressed Parquet, expected Parquet itself; decompress it first")
-            yield from parquet_documents(path)
+            yield from map(rewritten, parquet_documents(path))
             return
-        if separator := _separator_in(content.head):
-            yield from csv_documents(path, separator)
+        if separator := _separator_in(path, content.head):
+            yield from map(rewritten, csv_documents(path, separator))
             return
         yield from map(rewritten, without_actions(json_documents(content.stream, path)))
 
 
-def _separator_in(head: bytes) -> str | None:
+def _separator_in(path: str, head: bytes) -> str | None:
     """The character between the columns of a table; `None` for any other text."""
     first = next((line for line in head.splitlines(keepends=True) if line.strip()), b"")
-    return None if first.lstrip(b"\x1e, \t")[:1] in {b"{", b"["} or is_document(first) else separator_of(first)
+    return None if first.lstrip(b"\x1e, \t")[:1] in {b"{", b"["} or is_document(first) else separator_of(path, head)

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import io
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,13 @@ import orjson
 
 from producers.dataset import DatasetError
 from producers.datasets.source.document import Document
-from producers.datasets.source.unpack import readable, unpacked
+from producers.datasets.source.unpack import HEAD_BYTES, readable, unpacked
 from producers.datasets.source.unreadable import BINARY
 
 PARQUET: Final = re.compile(rb"PAR1" + BINARY, re.DOTALL)
-SEPARATORS: Final = ",\t;|"
+SEPARATORS: Final = "\t;|,"
+SEPARATOR_LINE: Final = re.compile(r"\s*sep=([\t;|,])\r?\n")
+"""First line by which Excel is told the separator."""
 JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 LARGEST_FIELD_CHARACTERS: Final = 100 << 20
 ROWS_AT_ONCE: Final = 1000
@@ -28,14 +31,47 @@ DUCKDB_MEMORY: Final = "512MB"
 # --- CSV ------------------------------------------------------------------------------------------------------------
 
 
-def separator_of(first: bytes) -> str | None:
-    """The character between the names in the first line of a table; `None` for a line of no table."""
-    try:
-        counts = {each: len(next(csv.reader([first.decode()], delimiter=each, strict=True))) for each in SEPARATORS}
-    except (UnicodeError, csv.Error, StopIteration):
+def separator_of(path: str, head: bytes) -> str | None:
+    """The character that divides the first lines of a table into equally many columns; `None` for any other text.
+
+    Where several do, the first of `SEPARATORS`: `1;3,50` has a decimal comma, `name; first` seldom stands in a name.
+
+    Raises:
+        DatasetError: Several do, and a later one divides into more columns.
+    """
+    text = (head.rpartition(b"\n")[0] if len(head) == HEAD_BYTES else head).decode(errors="replace")
+    if named := SEPARATOR_LINE.match(text):
+        return named[1]
+    widths = {each: _widths(text, each) for each in SEPARATORS}
+    divided = {each: found[0] for each, found in widths.items() if found and found[0] > 1}
+    equally = {each: columns for each, columns in divided.items() if set(widths[each]) == {columns}}
+    if not divided or _is_prose(text, best := next(iter(equally), max(divided, key=lambda each: divided[each]))):
         return None
-    best = max(counts, key=lambda each: counts[each])
-    return best if counts[best] > 1 and not first.lstrip(b'" ')[:1].isdigit() else None
+    if equally and (other := max(equally, key=lambda each: equally[each])) and equally[other] > equally[best]:
+        raise DatasetError(
+            f"{path}: got {equally[best]} columns by {best!r}, {equally[other]} by {other!r}, expected one separator; "
+            f"name it in a first line, sep={best} or sep={other}"
+        )
+    return best
+
+
+def _widths(text: str, separator: str) -> list[int]:
+    """Columns of each row up to the first that is no CSV."""
+    widths = []
+    try:
+        for row in csv.reader(io.StringIO(text, "\n"), delimiter=separator, strict=True):
+            widths += [len(row)] if row else []
+    except csv.Error as error:
+        return widths if "unexpected end of data" in str(error) else [*widths, 0]
+    return widths
+
+
+def _is_prose(text: str, separator: str) -> bool:
+    """Check that the first line has a number or sentences where a table has names."""
+    names = next(row for row in csv.reader(io.StringIO(text, "\n"), delimiter=separator) if row)
+    if names[0].lstrip()[:1].isdigit():
+        return True
+    return any(name[:1] == " " for name in names) and any(" " in name.strip() for name in names)
 
 
 def csv_documents(path: str, separator: str) -> Iterator[Document]:
@@ -87,7 +123,7 @@ def _rows(path: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
         try:
             for row in reader:
                 place, line = line, reader.line_num + 1
-                if not row:
+                if not row or (not names and row == ["sep=", ""]):
                     continue
                 if not names:
                     names = row = _checked_names(f"{path}:{place}", row)  # noqa: PLW2901

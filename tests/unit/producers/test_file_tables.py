@@ -1,0 +1,58 @@
+"""Separators, names and ids of tables, and values of Parquet that JSON does not have."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from producers.dataset import DatasetError
+from producers.registry import make_dataset
+from tests.unit.messages import MakeMessage
+
+
+def first_document(path: Path, content: str) -> bytes:
+    """The first document of a file with this content."""
+    path.write_text(content)
+    return make_dataset("file", path=str(path)).document(0)
+
+
+@pytest.mark.parametrize(
+    ("content", "document"),
+    [
+        ('"name","price"\n"Han","1.10"\n', b'{"name":"Han","price":1.10}'),
+        ("Datum;Preis, netto\n01.02.2024;3,50\n", b'{"Datum":"01.02.2024","Preis, netto":"3,50"}'),
+        ("id;name, first\na1;Smith, John\n", b'{"id":"a1","name, first":"Smith, John"}'),
+        ("id\tlat,lon\na1\t1.5,2\n", b'{"id":"a1","lat,lon":"1.5,2"}'),
+        ("name, price\nHan, 2\n", b'{"name":"Han","price":" 2"}'),
+        ("sep=;\nid;a,b,c\na1;1,2,3\n", b'{"id":"a1","a,b,c":"1,2,3"}'),
+        ("sep=|\r\nid|n\r\na1|x\r\n", b'{"id":"a1","n":"x"}'),
+        ("a,b\n1;2,x\n", b'{"a":"1;2","b":"x"}'),
+    ],
+)
+def test_the_separator_divides_all_lines_equally(tmp_path: Path, content: str, document: bytes) -> None:
+    """A comma divides only what nothing else does; a first line `sep=` decides."""
+    assert first_document(tmp_path / "file", content) == document
+
+
+@pytest.mark.parametrize(
+    ("content", "facts"),
+    [
+        ("Hello, world of logs\nThis, is text\n", ("file:1", "JSON")),
+        ("id;a,b,c\na1;1,2,3\n", ("file", ";", ",", "sep=")),
+    ],
+)
+def test_text_without_one_separator_is_refused(
+    tmp_path: Path, content: str, facts: tuple[str, ...], message: MakeMessage
+) -> None:
+    """Values are never cut apart by a guess."""
+    with pytest.raises(DatasetError) as refused:
+        first_document(tmp_path / "file", content)
+    assert str(refused.value).replace(f"{tmp_path}/", "") == message(*facts)
+
+
+def test_a_column_of_ids_is_the_key(tmp_path: Path) -> None:
+    """As mongoexport writes it, and no field."""
+    (tmp_path / "file").write_text("_id,n\n65f0,1.10\n65f1,2\n")
+    dataset = make_dataset("file", path=str(tmp_path / "file"))
+    assert dataset.keys(np.arange(2)) == [b"65f0", b"65f1"]
+    assert dataset.document(0) == b'{"n":1.10}'
