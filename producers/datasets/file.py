@@ -231,8 +231,9 @@ class _Reading:
             )
         first = self.first
         if document.index_name != first.index_name:
+            got = f"index {document.index_name}" if document.index_name else "no index"
             raise DatasetError(
-                f"{document.place}: got index {document.index_name}, expected {first.index_name} as at {first.place}: "
+                f"{document.place}: got {got}, expected {first.index_name or 'none'} as at {first.place}: "
                 "ids are unique in one index; split the file, or name a key"
             )
         if not document.id:

@@ -18,6 +18,8 @@ METADATA: Final = frozenset(
     | {"dynamic_template_params"}
 )
 """Keys that an action line may have, by `BulkRequestParser` of Elasticsearch 9 and of earlier versions."""
+OLD_METADATA: Final = frozenset({"timestamp", "ttl"})
+"""Keys up to Elasticsearch 5, which documents have, too."""
 
 
 def action_in(text: bytes) -> tuple[str, dict[str, Any]] | None:
@@ -29,7 +31,8 @@ def action_in(text: bytes) -> tuple[str, dict[str, Any]] | None:
     except orjson.JSONDecodeError:
         return None
     [(name, metadata), *others] = parsed.items()
-    return None if others or not metadata.keys() <= METADATA else (name, metadata)
+    others += [key for key in metadata if key not in METADATA | OLD_METADATA and not key.startswith("_")]
+    return None if others or (metadata and not metadata.keys() & METADATA) else (name, metadata)
 
 
 def without_actions(documents: Iterable[Document]) -> Iterator[Document]:

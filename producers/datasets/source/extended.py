@@ -17,10 +17,22 @@ from producers.datasets.source.document import Document
 from producers.json_values import refuse_constant
 
 HIT: Final = frozenset({"_id", "_source"})
-"""Keys of a search hit, as elasticdump writes one per line; the others describe it, too."""
+"""Keys of every search hit, as elasticdump writes one per line."""
+HIT_METADATA: Final = HIT | frozenset(
+    {"_index", "_type", "_score", "_routing", "_parent", "_version", "_seq_no", "_primary_term", "_timestamp", "_ttl"}
+    | {"_ignored", "_nested", "_shard", "_node", "_rank", "_explanation", "found", "sort", "fields", "highlight"}
+    | {"ignored_field_values", "inner_hits", "matched_queries"}
+)
+"""Keys that a search hit may have, by `SearchHit` of Elasticsearch 9 and of earlier versions."""
+NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
+WHOLE_NUMBER: Final = re.compile(r"-?\d{1,18}")
 JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NO_WRAPPER: Final = object()
+
+
+class NoNumberError(Exception):
+    """A text where MongoDB's extended JSON has a number."""
 
 
 class Number(str):
@@ -33,11 +45,35 @@ def rewritten(document: Document) -> Document:
     """The document without `_id`, which becomes its id, and with plain values; itself where it has none of these.
 
     Raises:
-        DatasetError: It cannot be written anew: it holds half a surrogate pair, or a name twice in an object.
+        DatasetError: It cannot be written anew: it holds half a surrogate pair, a name twice in an object, or a text
+            where MongoDB has a number.
     """
     text = document.text
     if b"$" not in text and b'"_id"' not in text:
         return document
+    parsed, wrappers, repeated = _read(document)
+    if not isinstance(parsed, dict) or not (wrappers or "_id" in parsed):
+        return document
+    if repeated:
+        raise DatasetError(f"{document.place}: an object has a name twice, which Elasticsearch rejects")
+    if HIT <= parsed.keys() <= HIT_METADATA and isinstance(parsed["_source"], dict):
+        source, routing, index = parsed["_source"], parsed.get("_routing"), parsed.get("_index")
+    else:
+        source, routing, index = {name: value for name, value in parsed.items() if name != "_id"}, None, None
+    try:
+        identity = parsed.get("_id")
+        if not isinstance(identity, str | None):
+            identity = json_of(identity).decode()
+        routing = document.routing or (routing if isinstance(routing, str) else None)
+        index = document.index_name or (index if isinstance(index, str) else None)
+        json_of([identity, routing, index])
+        return Document(document.place, json_of(source), document.id or (identity and str(identity)), routing, index)
+    except TypeError as error:
+        raise DatasetError(f"{document.place}: cannot be written without its _id: {error}") from error
+
+
+def _read(document: Document) -> tuple[object, int, int]:
+    """The plain value of a document, how many values were wrapped, and how many names repeated; `None` if no JSON."""
     wrappers = repeated = 0
 
     def plain(pairs: list[tuple[str, Any]]) -> Any:
@@ -52,32 +88,17 @@ def rewritten(document: Document) -> Document:
 
     try:
         parsed = json.loads(
-            text.decode(),
+            document.text.decode(),
             parse_int=Number,
             parse_float=Number,
             parse_constant=refuse_constant,
             object_pairs_hook=plain,
         )
+    except NoNumberError as error:
+        raise DatasetError(f"{document.place}: {error}") from error
     except (ValueError, RecursionError):
-        return document
-    if not isinstance(parsed, dict) or not (wrappers or "_id" in parsed):
-        return document
-    if repeated:
-        raise DatasetError(f"{document.place}: an object has a name twice, which Elasticsearch rejects")
-    if parsed.keys() >= HIT and isinstance(parsed["_source"], dict):
-        source, routing, index = parsed["_source"], parsed.get("_routing"), parsed.get("_index")
-    else:
-        source, routing, index = {name: value for name, value in parsed.items() if name != "_id"}, None, None
-    try:
-        identity = parsed.get("_id")
-        if not isinstance(identity, str | None):
-            identity = json_of(identity).decode()
-        routing = document.routing or (routing if isinstance(routing, str) else None)
-        index = document.index_name or (index if isinstance(index, str) else None)
-        json_of([identity, routing, index])
-        return Document(document.place, json_of(source), document.id or (identity and str(identity)), routing, index)
-    except TypeError as error:
-        raise DatasetError(f"{document.place}: cannot be written without its _id: {error}") from error
+        return None, 0, 0
+    return parsed, wrappers, repeated
 
 
 def json_of(value: object) -> bytes:
@@ -101,7 +122,10 @@ def plain_value(value: dict[str, Any]) -> object:
     if len(value) != 1:
         return NO_WRAPPER
     [(name, inner)] = value.items()
-    return PLAIN[name](inner) if name in PLAIN else NO_WRAPPER
+    try:
+        return PLAIN[name](inner) if name in PLAIN else NO_WRAPPER
+    except NoNumberError as error:
+        raise NoNumberError(f"{name}: got other text, expected a number") from error
 
 
 def _text(inner: object) -> object:
@@ -109,19 +133,29 @@ def _text(inner: object) -> object:
 
 
 def _number(inner: object) -> object:
-    """A number; `None` for NaN and the infinities, which JSON does not have."""
+    """A number; `None` for NaN and the infinities, which JSON does not have.
+
+    Raises:
+        NoNumberError: It is another text.
+    """
     if not isinstance(inner, str):
         return NO_WRAPPER
-    return Number(inner) if JSON_NUMBER.fullmatch(inner) else None
+    if JSON_NUMBER.fullmatch(inner):
+        return Number(inner)
+    if inner not in NOT_FINITE:
+        raise NoNumberError
+    return None
 
 
 def _date(inner: object) -> object:
-    return instant(int(inner)) if isinstance(inner, Number) else _text(inner)
+    if isinstance(inner, Number):
+        return instant(int(inner)) if WHOLE_NUMBER.fullmatch(inner) else NO_WRAPPER
+    return _text(inner)
 
 
 def _timestamp(inner: object) -> object:
     match inner:
-        case {"t": Number(seconds), "i": _}:
+        case {"t": Number(seconds), "i": _} if WHOLE_NUMBER.fullmatch(seconds):
             return instant(1000 * int(seconds))
     return NO_WRAPPER
 

@@ -19,8 +19,9 @@ LARGEST_OBJECT_BYTES: Final = 100 << 20
 
 BETWEEN: Final = re.compile(rb"[\s,\x1e]*")
 """White space and commas, and the separator of RFC 7464."""
-TOKEN: Final = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"|[{}\[\]"]')
+TOKEN: Final = re.compile(rb'"(?:[^"\\\r\n]++|\\[^\r\n])*+"|[{}\[\]"]')
 """A string as a whole, else a bracket; a quotation mark alone begins a string that does not end yet."""
+IN_STRING: Final = re.compile(rb'(?:[^"\\\r\n]++|\\[^\r\n])*+')
 
 
 def json_documents(stream: BinaryIO, path: str) -> Iterator[Document]:
@@ -115,19 +116,30 @@ class _Scan:
                     if not depth:
                         return self._taken(token.end())
                 elif first == b'"':
-                    self._refuse_line_end_in_string(token.start())
-                    seen = token.start()
+                    seen = self._string_end(token.end())
                     break
             else:
-                seen = len(self._buffer)
-            seen -= self._at
-            if not self._more():
-                raise DatasetError(f"{self._place}: the JSON object that begins here does not end")
-            if len(self._buffer) > LARGEST_OBJECT_BYTES:
-                raise DatasetError(
-                    f"{self._place}: the JSON object that begins here does not end within "
-                    f"{LARGEST_OBJECT_BYTES >> 20} MiB"
-                )
+                seen = self._read_on(len(self._buffer))
+
+    def _string_end(self, seen: int) -> int:
+        """Place behind a string that does not end in the buffer; each byte of it is looked at once."""
+        while True:
+            seen = IN_STRING.match(self._buffer, seen).end()  # type: ignore[union-attr]
+            if self._buffer[seen : seen + 1] == b'"':
+                return seen + 1
+            self._refuse_line_end(seen)
+            seen = self._read_on(seen)
+
+    def _read_on(self, seen: int) -> int:
+        """Read more of an object; the place in the buffer where it goes on."""
+        seen -= self._at
+        if not self._more():
+            raise DatasetError(f"{self._place}: the JSON object that begins here does not end")
+        if len(self._buffer) > LARGEST_OBJECT_BYTES:
+            raise DatasetError(
+                f"{self._place}: the JSON object that begins here does not end within {LARGEST_OBJECT_BYTES >> 20} MiB"
+            )
+        return seen
 
     def _taken(self, end: int) -> bytes:
         text = self._buffer[self._at : end]
@@ -135,9 +147,10 @@ class _Scan:
         self._at = end
         return text
 
-    def _refuse_line_end_in_string(self, start: int) -> None:
-        if self._buffer.find(b"\n", start) >= 0:
-            line = self._line + self._buffer.count(b"\n", self._at, start)
+    def _refuse_line_end(self, end: int) -> None:
+        """Refuse a string whose part up to here is followed by the end of a line, or by a backslash and that."""
+        if self._buffer[end : end + 2].lstrip(b"\\")[:1] in {b"\r", b"\n"}:
+            line = self._line + self._buffer.count(b"\n", self._at, end)
             raise DatasetError(f"{self._path}:{line}: is not JSON: a string does not end on its line")
 
     def _kind(self) -> str:

@@ -1,0 +1,67 @@
+"""Where the rules of a form end: what is a search hit, an action line, a number of MongoDB, a string."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from producers.dataset import DatasetError
+from producers.datasets.file import FileDocuments
+from producers.registry import make_dataset
+from tests.unit.messages import MakeMessage
+
+
+def dataset_of(path: Path, content: str) -> FileDocuments:
+    """The dataset of a file with this content."""
+    path.write_bytes(content.encode())
+    made = make_dataset("file", path=str(path))
+    assert isinstance(made, FileDocuments)
+    return made
+
+
+@pytest.mark.parametrize("key", ["_timestamp", "_ttl", "ttl", "_later"])
+def test_old_metadata_is_no_document(tmp_path: Path, key: str) -> None:
+    """An action line may have further keys beside those that tell it."""
+    content = f'{{"index":{{"_id":"7","{key}":"1d"}}}}\n{{"a":1}}\n'
+    assert dataset_of(tmp_path / "file", content).document(0) == b'{"a":1}'
+
+
+def test_a_document_with_other_names_than_a_hit_keeps_them(tmp_path: Path) -> None:
+    """Elasticsearch then says what it thinks of a field `_source`."""
+    content = '{"_id":"7","_source":{"a":1},"price":2}\n'
+    assert dataset_of(tmp_path / "file", content).document(0) == b'{"_source":{"a":1},"price":2}'
+
+
+def test_an_odd_date_leaves_the_others_plain(tmp_path: Path) -> None:
+    """As an object, which is no date."""
+    content = '{"a":{"$date":1.5},"b":{"$numberLong":"7"},"c":{"$date":0}}\n'
+    assert dataset_of(tmp_path / "file", content).document(0) == (
+        b'{"a":{"$date":1.5},"b":7,"c":"1970-01-01T00:00:00.000Z"}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "facts"),
+    [
+        ('{"a":1}\n{"a":{"$numberLong":"abc"}}\n', ("file:2", "$numberLong", "number")),
+        ('{\n"a": "one\rtwo"\n}', ("file:2", "string")),
+        ('{"index":{"_id":1}}\n{"a":1}\n{"index":{"_id":2,"_index":"b"}}\n{"a":2}\n', ("file:4", "index b", "none")),
+    ],
+    ids=["number", "CR", "index"],
+)
+def test_what_breaks_a_rule_is_named(
+    tmp_path: Path, content: str, facts: tuple[str, ...], message: MakeMessage
+) -> None:
+    """With the line where it stands."""
+    with pytest.raises(DatasetError) as refused:
+        dataset_of(tmp_path / "file", content)
+    assert str(refused.value).replace(f"{tmp_path}/", "") == message(*facts)
+
+
+def test_each_byte_of_a_long_string_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A string that spans 4,000 reads takes no time that grows with their square."""
+    monkeypatch.setattr("producers.datasets.source.json_text.CHUNK_BYTES", 1 << 9)
+    began = time.process_time()
+    dataset = dataset_of(tmp_path / "file", '[\n{"a":"%s"}]' % ("x\\n" * 300_000))
+    assert dataset.documents == 1
+    assert time.process_time() - began < 5
