@@ -11,7 +11,8 @@ from lab.mapping.fields import BlankNameError, Field, Origin
 from lab.mapping.keys import KeyCounts, Uniqueness, candidates, proposed_keys
 from producers.dataset import DatasetError
 from producers.datasets.file import BYTE_ORDER_MARK, key_of
-from producers.datasets.source.document import parsed_document
+from producers.datasets.source.document import Document, parsed_document
+from producers.datasets.source.extended import rewritten
 from producers.datasets.source.read import documents_of as all_documents
 from producers.datasets.source.read import is_plain
 
@@ -217,8 +218,20 @@ def documents_of(path: str, most: int, extent: Extent) -> Iterator[tuple[object,
         return placed
     # Where a few documents are most of a file, places at even distances in it are within those.
     if is_plain(path) and 2 * sum(1 for _ in spread_documents(path, most)) >= most:
-        return ((Place(path, offset), document) for offset, document in spread_documents(path, most))
+        return ((Place(path, offset), sent(path, offset, line)) for offset, line in spread_documents(path, most))
     return spread_blocks(placed, most)
+
+
+def sent(path: str, offset: int, line: bytes) -> bytes:
+    """The document of a line as a run sends it; an `_id` or a `$date` may come late in a plain file.
+
+    Raises:
+        DatasetError: It cannot be written anew.
+    """
+    try:
+        return rewritten(Document("", line)).text
+    except DatasetError:
+        return rewritten(Document(str(Place(path, offset)), line)).text
 
 
 def spread_blocks(documents: Iterable[tuple[object, bytes]], most: int) -> Iterator[tuple[object, bytes]]:

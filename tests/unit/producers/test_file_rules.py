@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.mapping.sample import read_sample
 from producers.dataset import DatasetError
 from producers.datasets.file import FileDocuments
 from producers.registry import make_dataset
@@ -65,3 +66,12 @@ def test_each_byte_of_a_long_string_is_looked_at_once(tmp_path: Path, monkeypatc
     dataset = dataset_of(tmp_path / "file", '[\n{"a":"%s"}]' % ("x\\n" * 300_000))
     assert dataset.documents == 1
     assert time.process_time() - began < 5
+
+
+def test_a_sample_has_documents_as_they_are_sent(tmp_path: Path) -> None:
+    """Also of a plain file whose first lines stand there as they are sent."""
+    path = tmp_path / "file"
+    late = '{"a":1,"when":{"$date":"2024-01-02T03:04:05Z"}}\n'
+    path.write_text('{"a":1}\n' * 1502 + late * 3000)
+    sample = read_sample(str(path), 1000)
+    assert not sample.root.children["when"].children
