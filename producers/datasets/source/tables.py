@@ -6,10 +6,12 @@ import io
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import orjson
 
@@ -18,6 +20,8 @@ from producers.datasets.source.document import Document
 from producers.datasets.source.unpack import HEAD_BYTES, readable, unpacked
 from producers.datasets.source.unreadable import BINARY
 
+KEYS: Final = frozenset({str, int, float, bool, date, datetime, UUID})
+"""Types of keys that orjson writes."""
 PARQUET: Final = re.compile(rb"PAR1" + BINARY, re.DOTALL)
 SEPARATORS: Final = "\t;|,"
 SEPARATOR_LINE: Final = re.compile(r"\s*sep=([\t;|,])\r?\n")
@@ -158,7 +162,7 @@ def _checked_names(place: str, row: Sequence[str]) -> list[str]:
 def parquet_documents(path: str) -> Iterator[Document]:
     """The rows of a Parquet file by their types: instants as ISO 8601, decimals in their own digits, bytes as Base64.
 
-    NaN and the infinities, which JSON does not have, are null.
+    NaN and the infinities, which JSON does not have, are null, and so are infinite dates. Keys of maps are text.
 
     Raises:
         DatasetError: DuckDB cannot read it.
@@ -179,21 +183,49 @@ def parquet_documents(path: str) -> Iterator[Document]:
                     fields = {name: value for name, value in zip(names, row, strict=True) if value is not None}
                     yield Document(f"{path}:{number}", _json_of(fields))
         except duckdb.Error as error:
-            raise DatasetError(f"{path}: cannot be read: {error}") from error
+            first = str(error).partition("\n")[0].replace(source[0], path)
+            raise DatasetError(f"{path}: cannot be read: {first}") from error
 
 
 def _column(name: str, kind: str) -> str:
     """A column in SQL, without the digits that a 32-bit number gets as one of 64 bits, and with all of an instant."""
     quoted = '"' + name.replace('"', '""') + '"'
-    if kind == "TIMESTAMP_NS":
-        return f"replace({quoted}::VARCHAR, ' ', 'T')"
-    if re.fullmatch(r"FLOAT[\[\]\d]*", kind):
-        return f"{quoted}::{kind.replace('FLOAT', 'VARCHAR')}::{kind.replace('FLOAT', 'DOUBLE')}"
+    if kind == "DATE" or re.match(r"TIMESTAMP[^\[]*$", kind):
+        value = f"replace({quoted}::VARCHAR, ' ', 'T')" if kind == "TIMESTAMP_NS" else quoted
+        return f"CASE WHEN isfinite({quoted}) THEN {value} END"
+    if (wide := _with_floats_as("DOUBLE", kind)) != kind:
+        return f"{quoted}::{_with_floats_as('VARCHAR', kind)}::{wide}"
     return quoted
 
 
+def _with_floats_as(other: str, kind: str) -> str:
+    """A type with another one for FLOAT, also in structs, lists and maps, where names may hold that word in quotes."""
+    return re.sub(r'("(?:[^"]|"")*")|\bFLOAT\b', lambda found: found[1] or other, kind)
+
+
 def _json_of(fields: dict[str, Any]) -> bytes:
-    return orjson.dumps(fields, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(fields, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return orjson.dumps(_with_text_keys(fields), default=_plain, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _with_text_keys(value: object) -> object:
+    """A value without keys of maps, and times with a zone, that orjson does not take."""
+    match value:
+        case dict():
+            return {_key(key): _with_text_keys(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_with_text_keys(each) for each in value]
+        case time():
+            return value.isoformat()
+    return value
+
+
+def _key(key: object) -> object:
+    if isinstance(key, Decimal):
+        return format(key, "f")
+    return b64encode(key).decode() if isinstance(key, bytes) else key if type(key) in KEYS else str(key)
 
 
 def _plain(value: object) -> object:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -56,3 +57,37 @@ def test_a_column_of_ids_is_the_key(tmp_path: Path) -> None:
     dataset = make_dataset("file", path=str(tmp_path / "file"))
     assert dataset.keys(np.arange(2)) == [b"65f0", b"65f1"]
     assert dataset.document(0) == b'{"n":1.10}'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("'10:00:00+02'::TIMETZ", b'"08:00:00+00:00"'),
+        ("[MAP {1.50::DECIMAL(3, 2): '10:00:00+02'::TIMETZ}]", b'[{"1.50":"08:00:00+00:00"}]'),
+        ("MAP {'ab'::BLOB: 1}", b'{"YWI=":1}'),
+        ("MAP {TIMESTAMP '2024-01-02 03:04:05': 1.10::DECIMAL(3, 2)}", b'{"2024-01-02T03:04:05":1.10}'),
+        ("MAP {TIME '10:00:00': 1}", b'{"10:00:00":1}'),
+        ("{'a': 0.1::FLOAT, 'FLOAT': [{'x': 0.1::FLOAT}]}", b'{"a":0.1,"FLOAT":[{"x":0.1}]}'),
+        ("MAP {'a': 0.1::FLOAT}", b'{"a":0.1}'),
+    ],
+)
+def test_values_of_parquet_are_json(tmp_path: Path, value: str, text: bytes) -> None:
+    """Those for which JSON has no type are text; 32-bit numbers keep their digits also within others."""
+    duckdb.sql(f"COPY (SELECT {value} AS x) TO '{tmp_path}/file' (FORMAT parquet)")
+    assert make_dataset("file", path=str(tmp_path / "file")).document(0) == b'{"x":%b}' % text
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])
+def test_infinite_dates_are_null(tmp_path: Path, kind: str) -> None:
+    """As infinite numbers, and left out as every null."""
+    duckdb.sql(f"COPY (SELECT 1 AS a, '-infinity'::{kind} AS x) TO '{tmp_path}/file' (FORMAT parquet)")
+    assert make_dataset("file", path=str(tmp_path / "file")).document(0) == b'{"a":1}'
+
+
+def test_damaged_parquet_is_named_by_its_path(tmp_path: Path, message: MakeMessage) -> None:
+    """In one line."""
+    path = tmp_path / "file"
+    path.write_bytes(b"PAR1\x15\x04" + b"x" * 40)
+    with pytest.raises(DatasetError) as refused:
+        make_dataset("file", path=str(path))
+    assert str(refused.value).replace(f"{tmp_path}/", "") == message("file: cannot be read")
