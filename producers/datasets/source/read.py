@@ -1,7 +1,7 @@
 """The documents of a file, a folder, a pattern or a track, in any form."""
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -45,21 +45,30 @@ def files_of(path: str) -> list[str]:
     Files and folders whose names begin with `.` or `_` are left out: marks of programs that wrote the others.
 
     Raises:
-        DatasetError: There are none.
+        DatasetError: There are none, or a link among them leads to no file.
     """
     if track := track_in(path):
         return [file.path for file in corpus_files(track)]
     if Path(path).is_dir():
-        below = (file.relative_to(path).parts for file in Path(path).rglob("*") if file.is_file())
-        files = [str(Path(path, *parts)) for parts in below if not any(part[0] in "._" for part in parts)]
+        below = (file.relative_to(path).parts for file in Path(path).rglob("*"))
+        named = [str(Path(path, *parts)) for parts in below if not any(part[0] in "._" for part in parts)]
+        _refuse_links(link for link in named if Path(link).is_symlink() and not Path(link).is_file())
     elif not Path(path).exists() and glob.has_magic(path):
-        named = glob.glob(path, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
-        files = [file for file in named if Path(file).is_file() and Path(file).name[0] not in "._"]
+        matches = glob.glob(path, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
+        named = [file for file in matches if Path(file).name[:1] not in {".", "_"}]
+        _refuse_links(link for link in named if not Path(link).exists())
     else:
         return [path]
+    files = sorted(file for file in named if Path(file).is_file())
     if not files:
         raise DatasetError(f"{path}: no such files, expected at least one")
-    return sorted(files)
+    return files
+
+
+def _refuse_links(links: Iterable[str]) -> None:
+    if link := min(links, default=None):
+        got = "a link to a folder" if Path(link).exists() else "a link to nothing"
+        raise DatasetError(f"{link}: got {got}, expected files; remove it, or name the files by a pattern")
 
 
 def is_plain(path: str) -> bool:

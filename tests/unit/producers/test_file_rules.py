@@ -75,3 +75,23 @@ def test_a_sample_has_documents_as_they_are_sent(tmp_path: Path) -> None:
     path.write_text('{"a":1}\n' * 1502 + late * 3000)
     sample = read_sample(str(path), 1000)
     assert not sample.root.children["when"].children
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "facts"),
+    [
+        ("nothing", "data", ("data/link", "nothing")),
+        ("nothing", "data/*", ("data/link", "nothing")),
+        (".", "data", ("data/link", "folder")),
+    ],
+)
+def test_a_link_that_leads_to_no_file_is_refused(
+    tmp_path: Path, target: str, path: str, facts: tuple[str, ...], message: MakeMessage
+) -> None:
+    """What a user counts as part of a folder is never left out without a word."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.json").write_text('{"a":1}\n')
+    (tmp_path / "data" / "link").symlink_to(tmp_path / target)
+    with pytest.raises(DatasetError) as refused:
+        make_dataset("file", path=str(tmp_path / path))
+    assert str(refused.value).replace(f"{tmp_path}/", "") == message(*facts)
