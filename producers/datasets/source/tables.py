@@ -41,16 +41,25 @@ def separator_of(path: str, head: bytes) -> str | None:
     Where several do, the first of `SEPARATORS`: `1;3,50` has a decimal comma, `name; first` seldom stands in a name.
 
     Raises:
-        DatasetError: Several do, and a later one divides into more columns.
+        DatasetError: Several do, and a later one divides into more columns; or the names read like a sentence.
     """
-    text = (head.rpartition(b"\n")[0] if len(head) == HEAD_BYTES else head).decode(errors="replace")
+    text = ((len(head) == HEAD_BYTES and head.rpartition(b"\n")[0]) or head).decode(errors="replace")
     if named := SEPARATOR_LINE.match(text):
         return named[1]
     widths = {each: _widths(text, each) for each in SEPARATORS}
     divided = {each: found[0] for each, found in widths.items() if found and found[0] > 1}
     equally = {each: columns for each, columns in divided.items() if set(widths[each]) == {columns}}
-    if not divided or _is_prose(text, best := next(iter(equally), max(divided, key=lambda each: divided[each]))):
+    if not divided:
         return None
+    best = next(iter(equally), max(divided, key=lambda each: divided[each]))
+    names = next(row for row in csv.reader(io.StringIO(text, "\n"), delimiter=best) if row)
+    if names[0].lstrip()[:1].isdigit():
+        return None
+    if any(name[:1] == " " for name in names) and any(" " in name.strip() for name in names):
+        raise DatasetError(
+            f"{path}: got text, or a table with names of several words and blanks before them, expected JSON or CSV; "
+            f"begin a table with a line sep={best}"
+        )
     if equally and (other := max(equally, key=lambda each: equally[each])) and equally[other] > equally[best]:
         raise DatasetError(
             f"{path}: got {equally[best]} columns by {best!r}, {equally[other]} by {other!r}, expected one separator; "
@@ -68,14 +77,6 @@ def _widths(text: str, separator: str) -> list[int]:
     except csv.Error as error:
         return widths if "unexpected end of data" in str(error) else [*widths, 0]
     return widths
-
-
-def _is_prose(text: str, separator: str) -> bool:
-    """Check that the first line has a number or sentences where a table has names."""
-    names = next(row for row in csv.reader(io.StringIO(text, "\n"), delimiter=separator) if row)
-    if names[0].lstrip()[:1].isdigit():
-        return True
-    return any(name[:1] == " " for name in names) and any(" " in name.strip() for name in names)
 
 
 def csv_documents(path: str, separator: str) -> Iterator[Document]:

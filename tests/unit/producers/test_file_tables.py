@@ -38,7 +38,7 @@ def test_the_separator_divides_all_lines_equally(tmp_path: Path, content: str, d
 @pytest.mark.parametrize(
     ("content", "facts"),
     [
-        ("Hello, world of logs\nThis, is text\n", ("file:1", "JSON")),
+        ("Hello, world of logs\nThis, is text\n", ("file", "text", "sep=,")),
         ("id;a,b,c\na1;1,2,3\n", ("file", ";", ",", "sep=")),
     ],
 )
@@ -49,6 +49,13 @@ def test_text_without_one_separator_is_refused(
     with pytest.raises(DatasetError) as refused:
         first_document(tmp_path / "file", content)
     assert str(refused.value).replace(f"{tmp_path}/", "") == message(*facts)
+
+
+def test_a_first_line_may_be_longer_than_what_is_looked_at(tmp_path: Path) -> None:
+    """Its names tell the separator then."""
+    names = [f"column{number}" for number in range(9000)]
+    content = ",".join(names) + "\n" + ",".join("x" for _ in names) + "\n"
+    assert first_document(tmp_path / "file", content).startswith(b'{"column0":"x","column1":"x"')
 
 
 def test_a_column_of_ids_is_the_key(tmp_path: Path) -> None:
