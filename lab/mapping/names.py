@@ -31,6 +31,11 @@ MEASURES = frozenset({
 })  # fmt: skip
 """Quantities that may have decimals, although those seen have none."""
 COUNTS = frozenset({"count", "counts", "number", "num", "quantity", "qty"})
+WHOLE_QUANTITIES = frozenset({
+    "count", "counts", "quantity", "qty", "population", "bytes", "size", "length", "age", "views", "clicks", "votes",
+    "likes", "followers", "downloads", "sales", "visits", "mileage",
+})  # fmt: skip
+"""Quantities that are whole numbers; `number` is none of them, as in `order_number`."""
 
 
 def words_of(name: str) -> list[str]:
@@ -61,6 +66,11 @@ def names_measure(name: str) -> bool:
     """Check that a word of a name is one for quantities that may have decimals, such as `listPrice` or `avg_age`."""
     words = words_of(name)
     return not MEASURES.isdisjoint(words) and words[-1] not in COUNTS
+
+
+def names_quantity(name: str) -> bool:
+    """Check that a name is one for quantities, with decimals or without, such as `price` or `population`."""
+    return names_measure(name) or not WHOLE_QUANTITIES.isdisjoint(words_of(name))
 
 
 def key_rank(name: str) -> int:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lab.mapping.fields import DEEPEST, NONE, VALUES_TOLD_APART, Field, Strings, Tally
-from lab.mapping.names import names_identifier, names_measure, names_time, names_version
+from lab.mapping.names import names_identifier, names_measure, names_quantity, names_time, names_version
 from lab.mapping.values import FRACTION_FORMAT, ZONE_FORMAT
 
 LEAST_TO_TRUST = 100
@@ -206,7 +206,8 @@ class Rules:
         if names_identifier(of.name) and not numbers.decimals:
             return IDENTIFIER
         unit = self.unit_since_1970(of)
-        if unit in EPOCH_FORMATS and names_time(of.name):
+        is_instant = names_time(of.name)
+        if unit in EPOCH_FORMATS and is_instant:
             why = EPOCH_FORMATS[unit] + (TO_THE_MILLISECOND if numbers.decimals else "")
             return lenient({"type": "date", "format": unit}, why, "date", odd)
         if self.is_identifier(of):
@@ -218,7 +219,7 @@ class Rules:
         if vector and "double" in of.kinds and least <= (numbers.smallest or 1.0) and numbers.largest <= most:
             return lenient({"type": "float"}, VECTOR, "number", odd, also=NUMBER)
         seen = f"{numbers.least:,} to {numbers.most:,}"
-        if "double" in of.kinds or (names_measure(of.name) and numbers.largest <= EXACT):
+        if "double" in of.kinds or (names_measure(of.name) and numbers.largest <= EXACT and not (unit and is_instant)):
             beyond = f"; beyond {EXACT:,} rounded" if "double" not in of.kinds or numbers.largest > EXACT else ""
             return lenient({"type": "double"}, f"{seen}{beyond}", "number", odd, also=NUMBER)
         since = f", {unit} since 1970, for which there is no format" if unit in UNITS_WITHOUT_FORMAT else ""
@@ -230,9 +231,13 @@ class Rules:
         return most[0] if most[1] and most[1] >= (1 - self.wishes.tolerated) * of.numbers.count else ""
 
     def is_identifier(self, of: Field) -> bool:
-        """Check that each of many documents has a number of its own, always of as many digits."""
+        """Check that each of many documents has a number of its own, always of as many digits.
+
+        Quantities and instants by their name have such numbers by chance.
+        """
         return (
-            of.kinds == {"long"}
+            not (names_quantity(of.name) or names_time(of.name))
+            and of.kinds == {"long"}
             and self.documents >= LEAST_TO_TRUST
             and of.is_unique(self.documents)
             and len(of.numbers.digits) == 1

@@ -181,6 +181,10 @@ FRACTION = f"{SECONDS}[.SSSSSSSSS][.SSSSSSSS][.SSSSSSS][.SSSSSS][.SSSSS][.SSSS][
             {"type": "nested", "properties": {"a": LONG, "b": LONG}},
             (1.0,),
         ),
+        ("price", [100_000 + 37 * n for n in range(500)], DOUBLE, ("100,000", "118,463")),
+        ("population", [100_000 + 37 * n for n in range(500)], LONG, ("100,000", "118,463")),
+        ("ts", [1_700_000_000_000_000 + n for n in range(500)], LONG, ("microseconds",)),
+        ("time", [1_700_000_000_000_000 + n for n in range(500)], LONG, ("microseconds",)),
     ],
 )
 def test_a_field_has_the_type_that_its_values_want_and_a_reason(
