@@ -6,7 +6,7 @@ from decimal import Decimal
 from math import inf
 from typing import Any, NamedTuple
 
-from lab.mapping.values import EPOCH_S, EPOCHS, NOTATIONS, date_of, is_on_earth, words_of_text
+from lab.mapping.values import EPOCHS, NOTATIONS, READ_BY, date_of, is_on_earth, ways_of, words_of_text
 
 LONG = range(-(2**63), 2**63)
 MOST_FIELDS = 1000
@@ -16,6 +16,8 @@ MOST_CHILDREN = 200
 DEEPEST = 18
 """Elasticsearch takes 20 levels; an object at this one still has room for its fields."""
 VALUES_TOLD_APART = 1000
+YEARS = range(1000, 10_000)
+"""Numbers that servers read as a year where a field has dates in ISO 8601."""
 SENTENCE_WORDS = 3
 LONGEST_KEY_BYTES = 512
 FIRST_OTHERS = 20
@@ -174,6 +176,7 @@ class Numbers:
         smallest: The smallest magnitude that is not zero.
         decimals: Most digits after the point.
         instants: Name of a unit of `EPOCHS` → numbers that are instants of this century in it.
+        others: The same unit → those that are not.
         digits: How many digits whole numbers have.
     """
 
@@ -184,14 +187,14 @@ class Numbers:
     decimals: int = 0
     digits: set[int] = field(default_factory=set)
     instants: dict[str, int] = field(default_factory=dict)
+    others: dict[str, Tally] = field(default_factory=lambda: {unit: Tally() for unit in EPOCHS})
 
-    def see(self, value: float) -> None:
+    def see(self, value: float, origin: Origin) -> None:
         """Count one more."""
         self.count += 1
         self.least = value if self.least is None else min(self.least, value)
         self.most = value if self.most is None else max(self.most, value)
-        if value >= EPOCH_S.start:
-            self.see_instant(value)
+        self.see_instant(value, origin)
         if value:
             self.smallest = abs(value) if self.smallest is None else min(self.smallest, abs(value))
         if isinstance(value, int):
@@ -200,11 +203,13 @@ class Numbers:
         exact = Decimal(repr(value)).normalize().as_tuple()
         self.decimals = max(self.decimals, -int(exact.exponent))
 
-    def see_instant(self, value: float) -> None:
+    def see_instant(self, value: float, origin: Origin) -> None:
         """Count a number under the unit in which it is an instant of this century."""
         for unit, span in EPOCHS.items():
             if span.start <= value < span.stop:
                 self.instants[unit] = self.instants.get(unit, 0) + 1
+            else:
+                self.others[unit].see(value, origin)
 
     @property
     def largest(self) -> float:
@@ -224,6 +229,7 @@ class Field:
         objects: How many objects it has held, in arrays or not.
         array_lengths: The first two different lengths of its arrays.
         keys: Hashes of the values as long as each document has had one of its own; `None` from then on.
+        read_as: What reads values, of `READ_BY` → strings that are written in ways that it takes, although few mean it.
         has_several: Whether an array of it held two objects or more.
         unfit: Whether the fields of an object cannot be declared one by one: their names are values, or too deep.
     """
@@ -238,6 +244,7 @@ class Field:
     objects: int = 0
     array_lengths: set[int] = field(default_factory=set)
     keys: set[int] | None = field(default_factory=set)
+    read_as: dict[str, Tally] = field(default_factory=dict)
     has_several: bool = False
     unfit: bool = False
     _last_document: int = 0
@@ -305,9 +312,18 @@ class Field:
         self.count(kind, value, document)
         if kind == "string":
             self.strings.see(value, document)
+            self.see_ways(value, ways_of(value), document)
         elif kind in ("long", "double"):
-            self.numbers.see(value)
+            self.numbers.see(value, document)
+            if kind == "long" and YEARS[0] <= value <= YEARS[-1]:
+                self.see_ways(value, frozenset({"year"}), document)
         self.see_key(value, document.number, in_array=in_array)
+
+    def see_ways(self, value: object, ways: Set[str], document: Origin) -> None:
+        """Count a value under what would read it in one of these ways."""
+        for reader, taken in READ_BY.items() if ways else ():
+            if not ways.isdisjoint(taken):
+                self.read_as.setdefault(reader, Tally()).see(value, document)
 
     def see_object(self, value: dict[str, Any], document: Origin, *, in_array: bool = False) -> None:
         """Take note of an object's fields; a name with dots is a path, as Elasticsearch takes it."""

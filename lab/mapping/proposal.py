@@ -8,6 +8,7 @@ from typing import Any
 
 from lab.errors import ProfileError
 from lab.mapping.fields import MOST_FIELDS, Field
+from lab.mapping.odd import counted
 from lab.mapping.sample import Sample
 from lab.mapping.types import (
     AN_OBJECT,
@@ -19,7 +20,6 @@ from lab.mapping.types import (
     Choice,
     Rules,
     Wishes,
-    counted,
 )
 from lab.profiles.problems import suggestion
 

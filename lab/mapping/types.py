@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from lab.mapping.fields import DEEPEST, NONE, VALUES_TOLD_APART, Field, Strings, Tally
 from lab.mapping.names import names_identifier, names_measure, names_quantity, names_time, names_version
-from lab.mapping.values import FRACTION_FORMAT, ZONE_FORMAT
+from lab.mapping.odd import Odd, counted, other_century, quoted
+from lab.mapping.values import FRACTION_FORMAT, OPTIONAL_TIME, ZONE_FORMAT
 
 LEAST_TO_TRUST = 100
 """In fewer documents, values may be unique by chance."""
@@ -17,8 +17,6 @@ LONGEST_TERM = 8191
 """Lucene takes terms of 32,766 bytes, and UTF-8 up to four for a character."""
 LONGEST_FLATTENED = 4096
 """The same, with room for the path, which `flattened` puts before each value."""
-LONGEST_SHOWN = 20
-"""Characters of a value that is quoted."""
 PROSE_WORDS = 8
 """On average: such texts are read, even where they repeat."""
 TOLERATED = 0.01
@@ -57,12 +55,14 @@ class Choice:
         why: A few words.
         unsearched: Why nobody may ever search it; empty where nothing hints at that.
         has_odd: Whether some values of the sample are none of its type.
+        ignored: Values of the sample that are stored and not indexed, as the reason says.
     """
 
     declaration: Mapping[str, Any]
     why: str
     unsearched: str = ""
     has_odd: bool = False
+    ignored: int = 0
 
     @property
     def is_indexed(self) -> bool:
@@ -159,7 +159,7 @@ class Rules:
     def of_strings(self, of: Field, others: Tally) -> Choice:
         """Strings, among which the name of a field tells identifiers and versions."""
         strings = of.strings
-        chosen = of_strings(strings, others, self.wishes.tolerated, version=names_version(of.name))
+        chosen = of_strings(strings, others, self.wishes.tolerated, version=names_version(of.name), read_as=of.read_as)
         if chosen is TEXT_BOOLEAN:
             return self.of_booleans(of, others + strings.misfits["boolean"])
         is_identifier = names_identifier(of.name) and strings.longest <= LONG_STRING
@@ -168,7 +168,8 @@ class Rules:
     def of_booleans(self, of: Field, others: Tally) -> Choice:
         """Booleans, as JSON has them or as text; a keyword where one odd value would reject its document."""
         if self.has_type(LENIENT_BOOLEAN):
-            return lenient({"type": "boolean"}, BOOLEAN, "boolean", (others, of.values))
+            reader = "boolean as text" if of.majority() == {"string"} else "boolean"
+            return lenient({"type": "boolean"}, BOOLEAN, "boolean", Odd.of(of, others, reader))
         if of.kinds == {"boolean"}:
             why = f"{BOOLEAN}; a later value that is neither rejects its document"
             return Choice({"type": "boolean"}, why)
@@ -186,7 +187,7 @@ class Rules:
     def of_objects(self, of: Field) -> Choice:
         """Objects, in arrays or not."""
         if of.is_place and of.name not in self.wishes.nested | self.wishes.objects:
-            return lenient({"type": "geo_point"}, PLACE, "place", (of.misplaced, of.values))
+            return lenient({"type": "geo_point"}, PLACE, "place", Odd.of(of, of.misplaced, "geo_point"))
         if of.unfit:
             deep = of.depth == DEEPEST
             return Choice(UNINDEXED, "too deep" if deep else "its names are values: each would be a field")
@@ -202,14 +203,17 @@ class Rules:
 
     def of_numbers(self, of: Field, others: Tally) -> Choice:
         """Identifiers, instants, vectors, decimals, whole numbers; whole ones beyond 64 bits are read as decimals."""
-        numbers, odd = of.numbers, (others, of.values)
+        numbers, odd = of.numbers, Odd(others, of.values)
         if names_identifier(of.name) and not numbers.decimals:
             return IDENTIFIER
         unit = self.unit_since_1970(of)
         is_instant = names_time(of.name)
         if unit in EPOCH_FORMATS and is_instant:
             why = EPOCH_FORMATS[unit] + (TO_THE_MILLISECOND if numbers.decimals else "")
-            return lenient({"type": "date", "format": unit}, why, "date", odd)
+            if numbers.others[unit].count:
+                why = f"{why}; {other_century(numbers.others[unit], of.values, unit)}"
+            chosen = lenient({"type": "date", "format": unit}, why, "date", Odd.of(of, others, "epoch"))
+            return replace(chosen, has_odd=chosen.has_odd or numbers.others[unit].count > 0)
         if self.is_identifier(of):
             return Choice(
                 {"type": "keyword"}, f"its own in each document, always {min(numbers.digits)} digits: an identifier"
@@ -247,7 +251,10 @@ class Rules:
 NEVER_SEARCHED = "never searched, as you said"
 BOOLEAN = "true or false; an empty string is false"
 """`Booleans.parseBoolean` takes the empty string for false in every version."""
-PLACE = "latitude and longitude, beyond 90 and 180 degrees wrapped around the earth"
+PLACE = (
+    "latitude and longitude, beyond 90 and 180 degrees wrapped around the earth; "
+    "an array of one number rejects its document"
+)
 """`GeoPointFieldMapper` normalizes such points where it ignores malformed ones, and rejects them elsewhere."""
 EPOCH_FORMATS = {"epoch_second": "seconds since 1970", "epoch_millis": "milliseconds since 1970"}
 UNITS_WITHOUT_FORMAT = ("microseconds", "nanoseconds")
@@ -268,7 +275,7 @@ def lenient(
     declaration: Mapping[str, Any],
     why: str,
     noun: str,
-    odd: tuple[Tally, int],
+    odd: Odd,
     *,
     also: Mapping[str, Any] | None = None,
 ) -> Choice:
@@ -276,31 +283,18 @@ def lenient(
 
     Args:
         noun: A value of the type.
-        odd: Values that are of another one, and the number of all values.
         also: Further parameters of the declaration.
     """
-    others, count = odd
+    others, count, taken = odd.others, odd.values, odd.taken
+    ignored = others.count - taken.count
     declared = {**declaration, **(also or {}), "ignore_malformed": True}
     none = (f"no {noun}", f"no {noun}{'es' if noun.endswith('s') else 's'}")
-    rest = f"{counted(others, count, none)}:" if others.count else f"what is no {noun} is"
-    return Choice(declared, f"{why}; {rest} stored, not indexed", has_odd=others.count > 0)
-
-
-def counted(others: Tally, count: int, forms: tuple[str, str]) -> str:
-    """Number of values that are something else than most, with the first of them and its place.
-
-    Args:
-        forms: What they are, one and several: `no date`, `no dates`.
-    """
-    one, several = forms
-    are = f"is {one}" if others.count == 1 else f"are {several}"
-    return f"{others.count:,} of {count:,} {are} ({others.first[:LONGEST_SHOWN]!r}, {place_text(others.origin.where)})"
-
-
-@cache
-def place_text(where: object) -> str:
-    """Text on a place in a file, which may be read up to there."""
-    return str(where)
+    if taken.count:
+        are = "is" if taken.count == 1 else "are"
+        why = f"{why}; {taken.count:,} of {count:,} {are} indexed as something else ({quoted(taken)}: {odd.meaning})"
+    left = replace(others, count=ignored)
+    rest = f"{counted(left, count, none, taken.first)}:" if ignored else f"what is no {noun} is"
+    return Choice(declared, f"{why}; {rest} stored, not indexed", has_odd=others.count > 0, ignored=ignored)
 
 
 LATER_VALUE = "a value that is no object rejects its document"
@@ -315,7 +309,12 @@ TEXT_BOOLEAN = Choice({"type": "boolean"}, "true or false, as text")
 
 
 def of_strings(
-    strings: Strings, others: Tally = NONE, tolerated: float = TOLERATED, *, version: bool = False
+    strings: Strings,
+    others: Tally = NONE,
+    tolerated: float = TOLERATED,
+    *,
+    version: bool = False,
+    read_as: Mapping[str, Tally] = MappingProxyType({}),
 ) -> Choice:
     """Dates, addresses, points, booleans; `text` for what is read, `keyword` for all else.
 
@@ -323,6 +322,7 @@ def of_strings(
         others: Values of the field that are no strings.
         tolerated: Share of the values that may be none of the type.
         version: Whether the field has a version by its name, which looks like an address.
+        read_as: Values that servers take for something that few mean, as a `Field` has them.
     """
     count = strings.count + others.count
     fitting = {
@@ -330,7 +330,8 @@ def of_strings(
         for name, misfits in strings.misfits.items()
         if others.count + misfits.count <= tolerated * count
     }
-    if typed := typed_strings(strings, fitting, count, version=version):
+    odd = {name: Odd.read(of, count, read_as, READERS[name]) for name, of in fitting.items() if name in READERS}
+    if typed := typed_strings(strings, odd, fitting, version=version):
         return typed
     if is_text(strings):
         return of_text(strings)
@@ -341,29 +342,39 @@ def of_strings(
     return Choice(keyword(strings), why_keyword(strings), unsearched)
 
 
-def typed_strings(strings: Strings, fitting: Mapping[str, Tally], count: int, *, version: bool) -> Choice | None:
+READERS: Mapping[str, str] = MappingProxyType(
+    {"date": OPTIONAL_TIME, "point": "geo_point as text", "address": "address"}
+)
+"""Notation of strings → what reads them, of `READ_BY`."""
+
+
+def typed_strings(
+    strings: Strings, odd: Mapping[str, Odd], fitting: Mapping[str, Tally], *, version: bool
+) -> Choice | None:
     """Dates, addresses, points or booleans; `None` for other strings.
 
     Args:
-        fitting: Notation that all but a few values of the field are in → the values that are not.
-        count: Number of the values.
+        odd: Notation that all but a few values of the field are in → the values that are not.
+        fitting: The same, without what servers make of them.
     """
-    if "date" in fitting:
-        return of_dates(strings, (fitting["date"], count))
+    if "date" in odd:
+        return of_dates(strings, odd["date"])
     longer = "version" in fitting and "address" in fitting and fitting["version"].count < fitting["address"].count
     if "address" in fitting and not (version or longer):
-        return lenient({"type": "ip"}, "addresses", "address", (fitting["address"], count))
-    if "point" in fitting:
-        return lenient({"type": "geo_point"}, PLACE, "place", (fitting["point"], count))
+        return lenient({"type": "ip"}, "addresses", "address", odd["address"])
+    if "point" in odd:
+        return lenient({"type": "geo_point"}, PLACE, "place", odd["point"])
     return TEXT_BOOLEAN if "boolean" in fitting else None
 
 
-def of_dates(strings: Strings, odd: tuple[Tally, int]) -> Choice:
+def of_dates(strings: Strings, odd: Odd) -> Choice:
     """Dates; the few values that are none are stored and not indexed, so that they reject no document."""
     formats = sorted(strings.date_formats)
     if any("[" in each for each in formats):
         # The first one is how servers write dates, and none with choices serves for that.
-        formats = list(dict.fromkeys(["strict_date_optional_time", *formats]))
+        formats = list(dict.fromkeys([OPTIONAL_TIME, *formats]))
+    if OPTIONAL_TIME not in formats:
+        odd = replace(odd, taken=NONE)
     declared = {"type": "date", "format": "||".join(formats)}
     if any("MMM" in each for each in formats):
         declared["locale"] = "en"

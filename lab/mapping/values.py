@@ -34,6 +34,8 @@ IDEOGRAPHS_OF_A_WORD = 2
 
 DAY, TIME = r"(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)"
 FRACTION = r"(\.\d{1,9})"
+WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+"""Elasticsearch 8.19.21 and 9.5.4 index a date with another day of the week than its own."""
 ZONE = r"(Z|UTC|[+-]\d\d(?::?\d\d)?)"
 FRACTION_FORMAT = "".join(f"[.{digits * 'S'}]" for digits in range(9, 0, -1))
 """Any number of decimals: programs leave out zeros at the end, and the whole fraction where it is zero."""
@@ -92,7 +94,7 @@ DATE_NOTATIONS = (
         "%d %b %Y %H:%M:%S",
     ),
     DateNotation(
-        re.compile(rf"(?:[A-Z][a-z]{{2}}, )?(\d{{1,2}}) ([A-Z][a-z]{{2}}) (\d{{4}}) {TIME} (?:[+-]\d{{4}}|GMT|UTC)"),
+        re.compile(rf"(?:{WEEKDAY}, )?(\d{{1,2}}) ([A-Z][a-z]{{2}}) (\d{{4}}) {TIME} (?:[+-]\d{{4}}|GMT|UTC)"),
         "[EEE, ]d MMM yyyy HH:mm:ss[ Z][ 'GMT'][ 'UTC']",
         r"\1 \2 \3 \4",
         "%d %b %Y %H:%M:%S",
@@ -122,18 +124,66 @@ def date_of(text: str) -> Date | None:
     for notation in DATE_NOTATIONS:
         if match := notation.pattern.fullmatch(text):
             try:
-                date = notation.date(match)
+                notation.date(match)
             except ValueError:
-                return None
-            if text[3:5] == ", " and text[:3] != WEEKDAYS[date.weekday()]:
                 return None
             fraction = re.search(r"[.,](\d+)", text[10:])
             return Date(notation.format, len(fraction[1]) if fraction else 0)
     return None
 
 
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-"""Elasticsearch rejects a date with another day of the week than its own."""
+OPTIONAL_TIME = "strict_date_optional_time"
+WRITTEN_AS: Mapping[str, str] = MappingProxyType(
+    {"false": "false", "flag": "a boolean as text", "year": "a year", "hour": "an hour", "number": "a date as digits",
+     "geohash": "a geohash", "wkt": "WKT",
+     "pair": "latitude and longitude", "point": "latitude and longitude"}
+)  # fmt: skip
+"""Ways to write a value that servers take for one of a type, although few mean it."""
+READ_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "boolean": ("false", "flag"),
+        "boolean as text": ("false",),
+        OPTIONAL_TIME: ("year", "hour"),
+        "epoch": ("number",),
+        "address": (),
+        "geo_point": ("geohash", "wkt", "pair", "point"),
+        "geo_point as text": ("geohash", "wkt", "pair"),
+    }
+)
+"""What reads values of a field → ways of `WRITTEN_AS` that it takes.
+
+`Booleans.parseBoolean`; `DateFormatters.STRICT_DATE_OPTIONAL_TIME_FORMATTER`, which needs no more than a year;
+`GeoPoint.resetFromString`: WKT if it has the word `point`, coordinates if it has a comma, else a geohash.
+"""
+HOUR = re.compile(r"(\d{4}-\d\d-\d\d)T(([01]\d|2[0-3])(Z|[+-]\d\d(:?\d\d)?)?)?")
+DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)"
+COORDINATES = re.compile(rf"\s*{DECIMAL}\s*,\s*{DECIMAL}\s*(,\s*{DECIMAL}\s*)?")
+GEOHASH = re.compile(r"[0-9b-hjkmnp-z]{1,12}")
+WKT_POINT = re.compile(rf"(?i)\s*point\s*\(\s*{DECIMAL}(\s+{DECIMAL}){{1,2}}\s*\)\s*")
+
+
+@lru_cache(maxsize=VALUES_KEPT)
+def ways_of(text: str) -> frozenset[str]:
+    """Ways of `WRITTEN_AS` that a text is in."""
+    if len(text) > LONGEST_WAY:
+        return frozenset()
+    year = re.fullmatch(r"\d{4}", text)
+    found = {
+        "false": not text,
+        "flag": text in ("true", "false"),
+        "year": year,
+        "hour": (day := HOUR.fullmatch(text)) and date_of(day[1]) and not date_of(text),
+        "number": re.fullmatch(r"-?\d{1,18}", text),
+        "geohash": GEOHASH.fullmatch(text),
+        "wkt": WKT_POINT.fullmatch(text),
+        "pair": COORDINATES.fullmatch(text) and not is_point(text),
+        "point": is_point(text),
+    }
+    return frozenset(name for name, is_so in found.items() if is_so)
+
+
+LONGEST_WAY = 64
+"""Characters of a text in such a way."""
 
 
 def is_address(text: str) -> bool:

@@ -124,7 +124,17 @@ FRACTION = f"{SECONDS}[.SSSSSSSSS][.SSSSSSSS][.SSSSSSS][.SSSSSS][.SSSSS][.SSSS][
             },
             ("dates",),
         ),
-        ("x", ["Fri, 26 Nov 2026 10:00:00 +0000"] * 2, KEYWORD, ()),
+        (
+            "x",
+            ["Fri, 26 Nov 2026 10:00:00 +0000"] * 2,
+            {
+                "type": "date",
+                "format": "strict_date_optional_time||[EEE, ]d MMM yyyy HH:mm:ss[ Z][ 'GMT'][ 'UTC']",
+                "locale": "en",
+                **LENIENT,
+            },
+            ("dates",),
+        ),
         ("x", ["29.02.2024"], {"type": "date", "format": "dd.MM.yyyy", **LENIENT}, ("dates",)),
         ("x", ["2023-02-29"], KEYWORD, (10,)),
         ("x", ["02/03/2024"], KEYWORD, (10,)),
