@@ -27,6 +27,8 @@ WIDEST = 118
 """Columns of a declaration that still stands on one line."""
 NAMED_TWICE = "--{option}: {name}: got the field in --{other}, too, expected it in one of them"
 MOST_TOLERATED = 0.5
+MOST_NESTED = 50
+"""Nested fields of an index, by default, in Elasticsearch to 8.x (`index.mapping.nested_fields.limit`)."""
 WHY_NOT_DYNAMIC = (
     "dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection"
 )
@@ -82,6 +84,7 @@ def propose(sample: Sample, wishes: Wishes = NO_WISHES, has_type: Callable[[str]
     refuse_mixed(sample.root, wishes)
     properties, fields = declared_below(sample.root, Rules(sample.documents, wishes, has_type))
     refuse_too_many(sample.root, len(fields))
+    refuse_nested([of.name for of in fields if of.type == "nested"])
     refuse_lost_wishes(wishes, fields)
     used = {of.choice.declaration.get("analyzer") for of in fields}
     analyzers = {name: list(choices) for name, choices in ANALYZERS.items() if name in used}
@@ -135,6 +138,16 @@ def refuse_too_many(root: Field, fields: int) -> None:
         raise ProfileError(
             f"the documents have {count} fields, expected at most {MOST_FIELDS:,}, Elasticsearch's default limit; "
             "write a mapping by hand (mappings/README.md)"
+        )
+
+
+def refuse_nested(names: Sequence[str]) -> None:
+    """Raise ProfileError if more fields are nested than an index takes."""
+    if len(names) > MOST_NESTED:
+        more = " ".join(f"--object {name}" for name in names[MOST_NESTED:])
+        raise ProfileError(
+            f"the documents have {len(names)} nested fields, expected at most {MOST_NESTED}, Elasticsearch's default "
+            f"limit; map some of them as objects, such as {more}"
         )
 
 

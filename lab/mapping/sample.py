@@ -16,7 +16,10 @@ from producers.datasets.source.extended import rewritten
 from producers.datasets.source.read import documents_of as all_documents
 from producers.datasets.source.read import is_plain
 
-METADATA = frozenset({"_field_names", "_id", "_ignored", "_index", "_nested_path", "_routing", "_source", "_type"})
+METADATA = frozenset({
+    "_data_stream_timestamp", "_doc_count", "_field_names", "_id", "_ignored", "_ignored_source", "_index",
+    "_nested_path", "_primary_term", "_routing", "_seq_no", "_source", "_tier", "_type", "_version",
+})  # fmt: skip
 """Names of fields that Elasticsearch keeps for itself; it rejects documents that have one."""
 MOST_NAMED = 5
 FIRST = 1000

@@ -179,7 +179,7 @@ class Rules:
         """Type of a field that is searched."""
         if not chosen.is_indexed and of.kinds == {"object"} and self.has_type(FLATTENED):
             declared = {"type": FLATTENED, "ignore_above": LONGEST_FLATTENED}
-            return Choice(declared, "searched, and its names vary: every value is a keyword of one field")
+            return Choice(declared, VARYING)
         return replace(chosen, unsearched="")
 
     # --- objects ----------------------------------------------------------------------------------------------------
@@ -248,6 +248,11 @@ class Rules:
         )
 
 
+VARYING = (
+    "searched, and its names vary: every value is a keyword of one field; what has more than 20 levels, a name "
+    "with \\0, or more than 32,766 bytes in path and value rejects its document"
+)
+"""`FlattenedFieldParser` and its `depth_limit`; path and value are one term, of at most 32,766 bytes."""
 NEVER_SEARCHED = "never searched, as you said"
 BOOLEAN = "true or false; an empty string is false"
 """`Booleans.parseBoolean` takes the empty string for false in every version."""

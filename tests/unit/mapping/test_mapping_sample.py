@@ -226,3 +226,10 @@ def test_a_field_without_a_name_is_refused(
         sampled({"n": 1}, document)
 
     assert str(refused.value) == message(f"{sampled.path}:2", name)
+
+
+@pytest.mark.parametrize("name", ["_version", "_seq_no", "_primary_term", "_tier", "_doc_count"])
+def test_a_name_that_servers_keep_for_themselves_is_refused(sampled: Sampled, name: str) -> None:
+    """They refuse the mapping, or reject each document."""
+    with pytest.raises(ProfileError, match=f"{name}: Elasticsearch reserves this name; rename the field"):
+        sampled({name: 1})

@@ -480,6 +480,24 @@ def test_more_fields_than_an_index_takes_are_refused(
     assert str(refused.value) == message(count, "1,000", "mappings/README.md")
 
 
+def test_more_nested_fields_than_an_index_takes_are_refused(sampled: Sampled, message: MakeMessage) -> None:
+    """Which of them may be objects, the user says."""
+    arrays = {f"x{n}": [{"a": 1, "b": 2}, {"a": 2}] for n in range(51)}
+    with pytest.raises(ProfileError) as refused:
+        propose(sampled(arrays))
+
+    assert str(refused.value) == message(51, 50, "--object x50")
+    assert propose(sampled(arrays), Wishes(objects=frozenset({"x50"}))).fields
+
+
+def test_the_line_of_flattened_objects_says_what_rejects_a_document(sampled: Sampled, message: MakeMessage) -> None:
+    """No parameter of the type ignores that."""
+    wide = sampled({"x": {str(n): 1 for n in range(201)}})
+    (of,) = propose(wide, Wishes(searched=frozenset({"x"})), {"flattened"}.__contains__).fields
+
+    assert of.choice.why == message("20 levels", "rejects")
+
+
 @pytest.mark.parametrize(
     ("wishes", "facts"),
     [
