@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -82,10 +82,12 @@ def propose(sample: Sample, wishes: Wishes = NO_WISHES, has_type: Callable[[str]
     """
     check_wishes(sample.root, wishes)
     refuse_mixed(sample.root, wishes)
-    properties, fields = declared_below(sample.root, Rules(sample.documents, wishes, has_type))
+    rules = Rules(sample.documents, wishes, has_type)
+    properties, fields = declared_below(sample.root, rules)
     refuse_too_many(sample.root, len(fields))
     refuse_nested([of.name for of in fields if of.type == "nested"])
     refuse_lost_wishes(wishes, fields)
+    refuse_idle_wishes(sample.root, rules, fields)
     used = {of.choice.declaration.get("analyzer") for of in fields}
     analyzers = {name: list(choices) for name, choices in ANALYZERS.items() if name in used}
     meta = {"inferred_from": sample.text, "why": {of.name: of.choice.why for of in fields}}
@@ -161,6 +163,35 @@ def refuse_lost_wishes(wishes: Wishes, fields: Sequence[ProposedField]) -> None:
         above = next(parent for parent in parents_of(name) if parent in declared)
         remedy = f"leave out --no-search {above}" if above in wishes.unsearched else f"search {above}"
         raise ProfileError(f"--search {name}: nothing below {above} is indexed: {declared[above].why}; {remedy}")
+
+
+def refuse_idle_wishes(root: Field, rules: Rules, fields: Sequence[ProposedField]) -> None:
+    """Raise ProfileError if a field is declared as an option states without that option, too.
+
+    A field of objects among other values is left out: it is refused without its option.
+    """
+    declared, wishes = {of.name: of.choice for of in fields}, rules.wishes
+    for of in root.all_below():
+        if of.name not in declared or of.misplaced.count:
+            continue
+        for option, (wanted, anyway) in IDLE.items():
+            names = getattr(wishes, wanted)
+            if of.name not in names:
+                continue
+            without = replace(rules, wishes=replace(wishes, **{wanted: names - {of.name}})).choice(of)
+            # A field that nobody may search is no longer asked about if it is named.
+            answers = option == "search" and without.unsearched
+            if without.declaration == declared[of.name].declaration and not answers:
+                raise ProfileError(f"--{option} {of.name}: it is {anyway} anyway")
+
+
+IDLE = {
+    "search": ("searched", "indexed"),
+    "no-search": ("unsearched", "only stored"),
+    "object": ("objects", "an object"),
+    "nested": ("nested", "nested"),
+}
+"""Option → wishes of that option, and what a field is without it where the option has no effect."""
 
 
 def parents_of(name: str) -> Iterator[str]:

@@ -353,7 +353,6 @@ def test_a_field_that_is_never_searched_is_only_stored(
     [
         ("x" * 9000, set(), {"type": "keyword", "ignore_above": 8191}),
         ({str(n): 1 for n in range(201)}, {"flattened"}, {"type": "flattened", "ignore_above": 4096}),
-        (12, set(), LONG),
     ],
 )
 def test_a_field_that_is_searched_is_indexed_where_a_type_takes_it(
@@ -363,6 +362,29 @@ def test_a_field_that_is_searched_is_indexed_where_a_type_takes_it(
     proposal = propose(sampled({"x": value}), Wishes(searched=frozenset({"x"})), types.__contains__)
 
     assert proposal.content["mappings"]["properties"]["x"] == declared
+
+
+@pytest.mark.parametrize(
+    ("value", "wishes", "refusal"),
+    [
+        (12, Wishes(searched=frozenset({"x"})), "--search x: it is indexed anyway"),
+        ({"a": 1, "b": 2}, Wishes(objects=frozenset({"x"})), "--object x: it is an object anyway"),
+        ([{"a": 1, "b": 2}], Wishes(objects=frozenset({"x"})), "--object x: it is an object anyway"),
+        ([{"a": 1, "b": 2}, {"a": 2}], Wishes(nested=frozenset({"x"})), "--nested x: it is nested anyway"),
+        (None, Wishes(unsearched=frozenset({"x"})), "--no-search x: it is only stored anyway"),
+        (
+            {str(n): 1 for n in range(201)},
+            Wishes(unsearched=frozenset({"x"})),
+            "--no-search x: it is only stored anyway",
+        ),
+    ],
+)
+def test_a_wish_without_effect_is_refused(sampled: Sampled, value: object, wishes: Wishes, refusal: str) -> None:
+    """Its user expects one."""
+    with pytest.raises(ProfileError) as refused:
+        propose(sampled({"x": value}), wishes)
+
+    assert str(refused.value) == refusal
 
 
 def test_a_longer_string_than_those_seen_rejects_no_document(sampled: Sampled) -> None:
