@@ -46,7 +46,7 @@ from lab.mapping.check import (
     types_of,
     values_not_indexed,
 )
-from lab.mapping.proposal import Proposal, propose
+from lab.mapping.proposal import Proposal, corrected, propose
 from lab.mapping.sample import Sample, documents_of, extent_of, read_sample
 from lab.mapping.suites import PROFILE, Documents, against_dynamic, begun_units, most_units, without_each
 from lab.mapping.types import Wishes
@@ -176,14 +176,16 @@ def proposed(
     if checking is not None:
         with checking as cluster:
             proposal = propose(read, wishes, types_of(cluster))
-            checked = checked_text(cluster, proposal, (read, most, wishes), path)
+            proposal, checked = checked_on(cluster, proposal, (read, most, wishes), path)
     show_proposal(proposal)
     console.print(escape(checked), soft_wrap=not console.is_terminal)
     return proposal
 
 
-def checked_text(cluster: ElasticsearchClient, proposal: Proposal, of: tuple[Sample, int, Wishes], path: Path) -> str:
-    """Index the sample with the mapping; what that says, in words.
+def checked_on(
+    cluster: ElasticsearchClient, proposal: Proposal, of: tuple[Sample, int, Wishes], path: Path
+) -> tuple[Proposal, str]:
+    """Index the sample with the mapping; the proposal with what that corrects, and a text on it.
 
     Raises:
         VerificationError: More documents are rejected than are tolerated.
@@ -198,13 +200,14 @@ def checked_text(cluster: ElasticsearchClient, proposal: Proposal, of: tuple[Sam
     indexed = done.documents - done.rejected
     outcome = f"{rejected_text(done)}; a run sends them to the dead letters" if done.rejected else "none rejected"
     some = ", ".join(f"{name} of {count:,}" for name, count in stored.items())
-    return "; ".join(
+    text = "; ".join(
         [
             f"checked: {indexed:,} documents indexed, {outcome}",
             *([f"stored, not indexed: {some}"] if some else []),
             *analyzers_text(settings),
         ]
     )
+    return corrected(proposal, stored, all_accepted=not done.rejected), text
 
 
 def write(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """A mapping file, proposed from what a sample shows of the fields: each with its type, and why."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -37,10 +37,15 @@ KEYWORDS = f"keyword: a string of more than {LONGEST_TERM:,} characters is store
 
 @dataclass(frozen=True)
 class ProposedField:
-    """A field of the proposal, objects included."""
+    """A field of the proposal, objects included.
+
+    Attributes:
+        has_several: Whether a document of the sample may have several values of it.
+    """
 
     name: str
     choice: Choice
+    has_several: bool = False
 
     @property
     def type(self) -> str:
@@ -106,11 +111,43 @@ def declared_below(of: Field, rules: Rules) -> tuple[dict[str, Any], list[Propos
     for name, child in of.children.items():
         choice = rules.choice(child)
         properties[name] = dict(choice.declaration)
-        fields.append(ProposedField(child.name, choice))
+        several = bool(child.array_lengths) or child.values > child.documents
+        fields.append(ProposedField(child.name, choice, several))
         if choice.declaration.get("type", "nested") == "nested":
             properties[name]["properties"], below = declared_below(child, rules)
             fields += below
     return properties, fields
+
+
+def corrected(proposal: Proposal, ignored: Mapping[str, int], *, all_accepted: bool) -> Proposal:
+    """The proposal with the truth in each line whose number of values that are not indexed servers do not confirm.
+
+    Fields in nested objects are left out: their values are not counted by document.
+
+    Args:
+        ignored: Field → documents of the sample of which servers stored a value without indexing it.
+        all_accepted: Whether servers have rejected no document of the sample.
+    """
+    nested = {of.name for of in proposal.fields if of.type == "nested"}
+    fields = [
+        of
+        if not nested.isdisjoint(parents_of(of.name))
+        else confirmed(of, ignored.get(of.name, 0), all_accepted=all_accepted)
+        for of in proposal.fields
+    ]
+    mappings = proposal.content["mappings"]
+    meta = {**mappings["_meta"], "why": {of.name: of.choice.why for of in fields}}
+    return Proposal({**proposal.content, "mappings": {**mappings, "_meta": meta}}, tuple(fields))
+
+
+def confirmed(of: ProposedField, ignored: int, *, all_accepted: bool) -> ProposedField:
+    """The field, its line corrected if servers stored a value without indexing it in more or fewer documents."""
+    most = of.choice.ignored
+    least = (min(1, most) if of.has_several else most) if all_accepted else 0
+    if "ignore_malformed" not in of.choice.declaration or not of.choice.is_indexed or least <= ignored <= most:
+        return of
+    why = f"{of.choice.why}; the check found another number: {ignored:,} documents with a value stored, not indexed"
+    return replace(of, choice=replace(of.choice, why=why, has_odd=True, ignored=ignored))
 
 
 def refuse_mixed(root: Field, wishes: Wishes) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.mapping.proposal import propose
+from lab.mapping.proposal import corrected, propose
 from lab.mapping.types import LENIENT_BOOLEAN
 from tests.unit.mapping.sampled import Sampled
 
@@ -61,3 +61,36 @@ def test_instants_in_another_unit_are_said_to_be_dates_of_another_year(
 
     assert f"; 5 of 1,000 are indexed as {said.format(f'{sampled.path}:1')})" in of.choice.why
     assert (of.choice.ignored, of.choice.has_odd) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("values", "ignored", "is_corrected"),
+    [
+        (["N/A"], 1, False),
+        (["N/A"], 0, True),
+        (["N/A"], 2, True),
+        ([], 3, True),
+        ([["N/A", "-"]], 1, False),
+        ([["N/A", "-"]], 0, True),
+    ],
+)
+def test_a_line_whose_number_the_servers_do_not_confirm_is_corrected(
+    sampled: Sampled, values: list[object], ignored: int, *, is_corrected: bool
+) -> None:
+    """They count documents, of which one may have several such values."""
+    proposal = propose(sampled(*({"x": value} for value in [*range(300), *values])))
+
+    after = corrected(proposal, {"x": ignored} if ignored else {}, all_accepted=True)
+
+    why = after.fields[0].choice.why
+    assert why.endswith(f"; the check found another number: {ignored} documents with a value stored, not indexed") == (
+        is_corrected
+    )
+    assert after.content["mappings"]["_meta"]["why"] == {"x": why}
+
+
+def test_fewer_values_than_a_line_has_are_right_where_documents_were_rejected(sampled: Sampled) -> None:
+    """They may have been in those."""
+    proposal = propose(sampled(*({"x": value} for value in [*range(300), "N/A"])))
+
+    assert corrected(proposal, {}, all_accepted=False) == proposal
