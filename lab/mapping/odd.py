@@ -29,12 +29,12 @@ class Odd:
 
     @classmethod
     def of(cls, of: Field, others: Tally, reader: str) -> "Odd":
-        """Those of a field, some of which a reader of `READ_BY` takes."""
+        """Odd values of a field, some of which a reader of `READ_BY` takes."""
         return cls.read(others, of.values, of.read_as, reader)
 
     @classmethod
     def read(cls, others: Tally, values: int, read_as: Mapping[str, Tally], reader: str) -> "Odd":
-        """Those of so many values, some of which a reader of `READ_BY` takes."""
+        """Odd ones of so many values, some of which a reader of `READ_BY` takes."""
         taken = read_as.get(reader, NONE)
         meaning = next((WRITTEN_AS[way] for way in READ_BY[reader] if way in ways_of(taken.first)), "")
         return cls(others, values, taken, meaning) if taken.count else cls(others, values)

@@ -258,7 +258,7 @@ BOOLEAN = "true or false; an empty string is false"
 """`Booleans.parseBoolean` takes the empty string for false in every version."""
 PLACE = (
     "latitude and longitude, beyond 90 and 180 degrees wrapped around the earth; "
-    "an array of one number rejects its document"
+    "an array of one number is refused with its document; a word may be a geohash"
 )
 """`GeoPointFieldMapper` normalizes such points where it ignores malformed ones, and rejects them elsewhere."""
 EPOCH_FORMATS = {"epoch_second": "seconds since 1970", "epoch_millis": "milliseconds since 1970"}
@@ -385,7 +385,8 @@ def of_dates(strings: Strings, odd: Odd) -> Choice:
         declared["locale"] = "en"
     precision = TO_THE_MILLISECOND if strings.date_decimals > MILLIS_DECIMALS else ""
     shown = "||".join(each.replace(FRACTION_FORMAT, "[.S]").replace(ZONE_FORMAT, "[X]") for each in formats)
-    return lenient(declared, f"dates: {shown}{precision}", "date", odd)
+    year = "; a bare year is its first day" if OPTIONAL_TIME in formats else ""
+    return lenient(declared, f"dates: {shown}{precision}{year}", "date", odd)
 
 
 def is_text(strings: Strings) -> bool:
