@@ -12,14 +12,20 @@ NAMED_CORES = 0.1
 
 
 def warn_of_others(target: TargetName, *helps: str) -> None:
-    """Look at this machine for some seconds, and say on stderr if other programs use its cores.
+    """Look at this machine for some seconds, and say on the terminal if other programs use its cores.
 
     Args:
         target: Where the servers are; of others than those on this machine nothing is said.
         helps: Remedies beside stopping the program.
     """
-    if target is TargetName.LOCAL and (text := others_text(look(LOOK_S), helps)):
-        PipeProofConsole(stderr=True, highlight=False).print(f"[yellow]![/yellow] {escape(text)}", soft_wrap=True)
+    errors = PipeProofConsole(stderr=True, highlight=False)
+    if target is TargetName.LOCAL and is_read(errors) and (text := others_text(look(LOOK_S), helps)):
+        errors.print(f"[yellow]![/yellow] {escape(text)}", soft_wrap=True)
+
+
+def is_read(errors: PipeProofConsole) -> bool:
+    """Check that somebody reads what is said now, and can do something about it: a log has the report's warnings."""
+    return errors.is_terminal
 
 
 def others_text(seen: Others | None, helps: tuple[str, ...]) -> str:

@@ -111,6 +111,7 @@ def test_a_busy_machine_is_told_before_servers_are_started(
     message: MakeMessage,
 ) -> None:
     """On stderr, with what helps; servers elsewhere share no cores with this machine's programs."""
+    monkeypatch.setattr(beforehand, "is_read", lambda _: True)
     monkeypatch.setattr(beforehand, "look", lambda _: Others(62.0, Program("java", 11, 1.2)))
     here, elsewhere = (
         [line for line in ended(Servers(locked=True), *words, *target)[2].splitlines() if line.startswith("! Other")]

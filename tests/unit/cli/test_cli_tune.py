@@ -205,6 +205,7 @@ def test_a_busy_machine_is_told_before_servers_are_started(
     message: MakeMessage,
 ) -> None:
     """On stderr, so that what is piped stays as it is; a plan alone looks at nothing."""
+    monkeypatch.setattr(beforehand, "is_read", lambda _: True)
     monkeypatch.setattr(beforehand, "look", lambda _: BUSY)
     name, *options = words
     assert "! Other" not in sluice(*options, "--plan", name=name)[2]
