@@ -47,13 +47,22 @@ def repository_path(group: str, artifact: str, version: str, file_name: str) -> 
     return f"{group.replace('.', '/')}/{artifact}/{version}/{file_name}"
 
 
-def plugin_coordinates() -> list[str]:
-    """The `group:artifact:version` of what goes beside the plugin's jar: its dependencies without a scope."""
+def plugin_coordinates(scope: str | None = None) -> list[str]:
+    """The `group:artifact:version` of the plugin's dependencies of a scope; without one, they go beside its jar."""
     return [
         ":".join(dependency.findtext(part, "") for part in ("groupId", "artifactId", "version"))
         for dependency in pom_tree(ROOT / "connect").iterfind("dependencies/dependency")
-        if dependency.find("scope") is None
+        if dependency.findtext("scope") == scope
     ]
+
+
+def plugin_jar_paths() -> list[str]:
+    """The jars beside the plugin's, without those that the worker brings, as its `pom.xml` excludes them."""
+    brought = tuple(
+        f"{group.replace('.', '/')}/{artifact}/"
+        for group, artifact, _ in (coordinates.split(":") for coordinates in plugin_coordinates("provided"))
+    )
+    return [path for path in jar_paths(plugin_coordinates()) if not path.startswith(brought)]
 
 
 def jar_paths(wanted: Sequence[str]) -> list[str]:
@@ -112,7 +121,7 @@ def main() -> None:
         "jolokia": [
             repository_path("org.jolokia", "jolokia-agent-jvm", JOLOKIA, f"jolokia-agent-jvm-{JOLOKIA}-javaagent.jar")
         ],
-        "plugin": jar_paths(plugin_coordinates()),
+        "plugin": plugin_jar_paths(),
         "compiler": [repository_path("org.eclipse.jdt", "ecj", COMPILER, f"ecj-{COMPILER}.jar")],
         "maven": [repository_path("org.apache.maven", "apache-maven", MAVEN, f"apache-maven-{MAVEN}-bin.tar.gz")],
     } | {release.set_name: [release.engine.distribution_path(release.version)] for release in releases}
