@@ -17,6 +17,9 @@ def copy_of_the_project(folder: Path) -> Path:
     shutil.copytree(ROOT / "connect", folder / "connect", ignore=shutil.ignore_patterns("target"))
     shutil.copytree(ROOT / "docs", folder / "docs")
     shutil.copy(ROOT / "LICENSE", folder)
+    keys = Path("lab", "profiles", "connector_keys.txt")
+    (folder / keys).parent.mkdir(parents=True)
+    shutil.copy(ROOT / keys, folder / keys)
     return folder / "connect"
 
 
