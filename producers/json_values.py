@@ -1,10 +1,12 @@
 """JSON values as Elasticsearch takes them, which is more than `orjson` reads."""
 
 import json
+import re
 from typing import Any, Final, NoReturn
 
 import orjson
 
+JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 WHOLE_NUMBERS: Final = range(-(1 << 63), 1 << 64)
 
 

@@ -231,7 +231,7 @@ class Drain(SendsNoQueries, HasNoRate, LoadSection):
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
     warm_up_documents: PositiveInt | None = Field(
-        None, description="Documents drained before, uncounted, if nodes have indexed few; suites warm up anyway"
+        None, description="Documents drained before, uncounted, if servers are cold; suites warm up anyway"
     )
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 

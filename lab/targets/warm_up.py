@@ -21,7 +21,7 @@ from producers.dataset import Dataset
 from producers.part import Part
 
 WARM_DOCUMENTS = 100_000
-"""Nodes that have indexed fewer since their start are cold; a warm-up of fewer leaves them so."""
+"""Servers are cold if no node has indexed so many since its start; a warm-up of fewer leaves them so."""
 
 
 def warmed_up(profile: Profile, dataset: Dataset, target: Target) -> Target:
@@ -50,11 +50,12 @@ def warmed_up(profile: Profile, dataset: Dataset, target: Target) -> Target:
 
 
 def indexed_since_start(target: Target) -> int:
-    """Documents that the least busy node has indexed since it was started, in indices that are gone, too.
+    """Documents that the busiest node has indexed since it was started, in indices that are gone, too.
 
+    Others may hold no shard of any run, as a dedicated master does, and would be cold for ever.
     Source: `IndicesService.OldShardsStats` keeps the indexing of shards that have been closed.
     """
     with closing(cluster_of(target.endpoints)) as cluster:
         shown = "filter_path=nodes.*.indices.indexing.index_total"
         _, answer = cluster.request("GET", f"/_nodes/stats/indices/indexing?{shown}")
-    return min((int(node["indices"]["indexing"]["index_total"]) for node in answer["nodes"].values()), default=0)
+    return max((int(node["indices"]["indexing"]["index_total"]) for node in answer["nodes"].values()), default=0)

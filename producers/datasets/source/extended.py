@@ -14,7 +14,7 @@ import orjson
 
 from producers.dataset import DatasetError
 from producers.datasets.source.document import Document
-from producers.json_values import refuse_constant
+from producers.json_values import JSON_NUMBER, refuse_constant
 
 HIT: Final = frozenset({"_id", "_source"})
 """Keys of every search hit, as elasticdump writes one per line."""
@@ -26,7 +26,6 @@ HIT_METADATA: Final = HIT | frozenset(
 """Keys that a search hit may have, by `SearchHit` of Elasticsearch 9 and of earlier versions."""
 NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 WHOLE_NUMBER: Final = re.compile(r"-?\d{1,18}")
-JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NO_WRAPPER: Final = object()
 

@@ -19,6 +19,7 @@ from producers.dataset import DatasetError
 from producers.datasets.source.document import Document
 from producers.datasets.source.unpack import HEAD_BYTES, readable, unpacked
 from producers.datasets.source.unreadable import BINARY
+from producers.json_values import JSON_NUMBER
 
 KEYS: Final = frozenset({str, int, float, bool, date, datetime, UUID})
 """Types of keys that orjson writes."""
@@ -26,7 +27,6 @@ PARQUET: Final = re.compile(rb"PAR1" + BINARY, re.DOTALL)
 SEPARATORS: Final = "\t;|,"
 SEPARATOR_LINE: Final = re.compile(r"\s*sep=([\t;|,])\r?\n")
 """First line by which Excel is told the separator."""
-JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 LARGEST_FIELD_CHARACTERS: Final = 100 << 20
 ROWS_AT_ONCE: Final = 1000
 DUCKDB_MEMORY: Final = "512MB"

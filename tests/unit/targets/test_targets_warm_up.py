@@ -1,6 +1,7 @@
 """The warm-up of a single run: an uncounted drain on servers that have just started."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -80,15 +81,23 @@ def test_without_a_warm_up_servers_are_as_they_were(drained: Drained, changed: d
 
 
 @pytest.mark.parametrize(("indexed", "runs"), [(99_999, 1), (100_000, 0)])
-def test_kept_servers_are_warmed_up_until_every_node_has_indexed_enough(
-    drained: Drained, indexed: int, runs: int
-) -> None:
+def test_kept_servers_are_warmed_up_until_a_node_has_indexed_enough(drained: Drained, indexed: int, runs: int) -> None:
     """Those that `up` has just started are cold, too."""
     drained.indexed = indexed
 
     warmed(replace(TARGET, fresh=False), documents=1000, stated=200)
 
     assert sum(isinstance(call, RunRequest) for call in drained.calls) == runs
+
+
+def test_a_node_that_holds_no_shard_makes_no_cluster_cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dedicated master indexes nothing: each run on its cluster would warm up anew."""
+    counts = [0, 120_000, 7]
+    nodes = {str(n): {"indices": {"indexing": {"index_total": count}}} for n, count in enumerate(counts)}
+    cluster = SimpleNamespace(request=lambda *_: (200, {"nodes": nodes}), close=lambda: None)
+    monkeypatch.setattr(warm_up, "cluster_of", lambda _: cluster)
+
+    assert warm_up.indexed_since_start(TARGET) == 120_000
 
 
 def test_a_warm_up_that_does_not_end_leaves_its_index_to_the_next_run(drained: Drained) -> None:
