@@ -14,6 +14,7 @@ import numpy as np
 from lab.analysis.suite.comparisons import is_detected
 from lab.records.suite import Effect
 from tests.worlds.recorded import AGAIN, CONTROL, Known, Machine, World, judged
+from tests.worlds.streams import StreamWorld
 
 RAMP = (0.5, 0.8, 0.95)
 SLOW, CPU_S = 20_000.0, 40.0
@@ -53,6 +54,12 @@ def duets(of: World) -> World:
     return replace(of, duets=True, machine=replace(of.machine, shared=0.4, second_set=0.06))
 
 
+def streams(*ratios: float, blocks: int = 8) -> StreamWorld:
+    """The same below the limit, whose documents come in bursts that are worked off at these ratios."""
+    variants = world(*ratios).variants
+    return StreamWorld(variants=variants, blocks=blocks)
+
+
 NOISY = Machine(ramp=RAMP, between=0.08, between_cpu=0.05, within=0.08)
 QUIET = Machine(ramp=RAMP, between=0.01, between_cpu=0.01, within=0.02)
 CASES = {
@@ -71,6 +78,8 @@ CASES = {
     "duets": duets(world(1.176, 0.9, 1.0, blocks=6)),
     "several indices": replace(world(1.176, 0.8), shares=(0.5, 0.3, 0.2)),
     "a ramp that lasts": world(1.176, 2.0, machine=Machine(ramp_s=6.0)),
+    "streams with bursts": streams(1.25, 0.875),
+    "streams with bursts, few blocks": streams(1.25, 0.875, blocks=3),
 }
 
 

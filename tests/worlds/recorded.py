@@ -140,6 +140,20 @@ def recorded_run(
         shares: Of the documents, those of each of several indices; empty for a single one.
     """
     indexed = curve(known, machine, documents, rate_factor, draw)
+    return recorded_load(known, machine, indexed, draw, cpu_factor=cpu_factor, shares=shares)
+
+
+def recorded_load(
+    known: Known,
+    machine: Machine,
+    indexed: Floats,
+    draw: np.random.Generator,
+    *,
+    cpu_factor: float = 1.0,
+    shares: Sequence[float] = (),
+) -> RunFolder:
+    """What a load leaves behind, of which so many documents were indexed by the end of each step."""
+    documents = round(indexed[-1])
     load_s = len(indexed) * STEP_S
     begins_s = START_S + FILL_S
     instants = np.arange(START_S + draw.random() - 1, begins_s + load_s + SETTLE_S, machine.sample_s)
@@ -288,6 +302,13 @@ class World:
         """What is so of a variant."""
         return self.variants[CONTROL if name == AGAIN else name]
 
+    def recorded(
+        self, known: Known, draw: np.random.Generator, *, rate_factor: float = 1.0, cpu_factor: float = 1.0
+    ) -> RunFolder:
+        """What a run of it leaves behind."""
+        factors = {"rate_factor": rate_factor, "cpu_factor": cpu_factor}
+        return recorded_run(known, self.machine, self.documents, draw, **factors, shares=self.shares)
+
     def ratio(self, effect: Effect) -> float:
         """The truth of a comparison."""
         ours, theirs = self.known(effect.variant), self.known(effect.against)
@@ -319,16 +340,13 @@ def suite_records(world: World, seed: int) -> SuiteRecords:
     runs, counted = [], {}
     for place, (block, name) in enumerate((block, name) for block, names in enumerate(order, 1) for name in names):
         drifted = 1 + machine.drift * place / number
-        folder = recorded_run(
+        folder = world.recorded(
             world.known(name),
-            machine,
-            world.documents,
             draw,
             rate_factor=drifted * float(np.exp(factors[place])),
             cpu_factor=float(np.exp(cpu_factors[place] + shared[block - 1]))
             * (1 + machine.second_set if world.duets and name == order[block - 1][1] else 1)
             / drifted,
-            shares=world.shares,
         )
         one = SuiteRun(
             block=block,

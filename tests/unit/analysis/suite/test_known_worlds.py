@@ -9,8 +9,9 @@ from lab.analysis.suite.figures import figures
 from lab.analysis.suite.folder import SuiteRecords
 from lab.records.run import WarningKind
 from lab.records.suite import VariantMetric
-from tests.worlds.cases import CASES, QUIET, held_against, updates, world
+from tests.worlds.cases import CASES, QUIET, held_against, streams, updates, world
 from tests.worlds.recorded import CPU, FINISH, RATE, judged, suite_records
+from tests.worlds.streams import P50, P99
 
 SUITES = 50
 LEAST_COVERED, MOST_FALSE = 0.89, 0.12
@@ -47,6 +48,16 @@ def test_updates_count_as_often_as_they_are_sent() -> None:
     told = held_against(updates(world(1.176, machine=QUIET, blocks=4)), 6)
     for metric in (CPU, RATE):
         assert max(map(abs, told[metric.name].errors)) < 0.03
+
+
+def test_documents_that_come_in_bursts_are_told_to_wait_as_long_as_they_do() -> None:
+    """At the median, which sees no queue, and at p99, which is made of queues; against the model without histograms."""
+    told = held_against(replace(streams(1.25, blocks=4), machine=QUIET), 8)
+    for metric in (CPU, P50, P99):
+        errors, size = told[metric.name].errors[1::2], told[metric.name].sizes[-1]
+        assert abs(fmean(errors)) <= MOST_BIAS * abs(size) + ERRORS * stdev(errors) / len(errors) ** 0.5
+        assert stdev(errors) < 0.12
+        assert told[metric.name].unknown == 0
 
 
 def test_each_of_several_indices_is_full_when_it_was() -> None:
