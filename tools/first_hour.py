@@ -29,6 +29,7 @@ REPLACED = {
     "batch.size=2000,500,5000": "batch.size=2000,500,5000 --minutes 5",
     "--minutes 20": "--minutes 5",
     "report latest --open": "report latest",
+    "export latest -o ": "export latest -o - > ",
     "report race-orders --open": "report race-orders",
 }
 """What the pages leave to the reader, and what waits for one."""
@@ -43,6 +44,8 @@ LEFT_OUT = {
     "--resume": "goes on with the suite of 40 minutes",
     "codec-search": "takes an hour",
     "./sluice watch": "runs until it is stopped",
+    "dead-letters discard": "leaves nothing to replay",
+    "dead-letters replay used-books": "needs a connector of the reader's",
 }
 
 ON_SERVERS = 'eval "$(./sluice env)"; '

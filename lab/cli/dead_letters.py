@@ -1,134 +1,284 @@
-"""`sluice dead-letters`: shows rejected documents and the reasons, and sends them again once the mapping is fixed."""
+"""`sluice dead-letters`: shows, exports and discards rejected documents, and sends them again."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import orjson
 import typer
-from rich.markup import escape
 
 from lab.analysis.folder import read_profile, read_record
 from lab.analysis.text import quantity
 from lab.cli import complete
-from lab.cli.options import RUNS, RunArgument, RunsOption, TargetFileOption, TargetOption
+from lab.cli.dead_letters_display import print_groups, print_letter, print_outcome
+from lab.cli.options import RUNS, RunsOption, TargetFileOption, TargetOption
 from lab.cli.produce import pair
 from lab.cli.publish import from_environment
 from lab.clients.target import topics_of
-from lab.console import console, table_of
+from lab.console import console
 from lab.endpoints import Endpoints
-from lab.errors import ProfileError, VerificationError
+from lab.errors import ProfileError
 from lab.records.run import Run
-from lab.records.verification import DeadLetterGroup
-from lab.replay.dead_letters import DeadLetterTopic, Letter, Place, each_once, groups_of
+from lab.replay.connectors import QUEUE, beside, configs_of, connector_of_queue, queue_of, unfinished_sources
+from lab.replay.dead_letters import (
+    DISCARDED,
+    FIRST_NAMED,
+    WAITING,
+    Choice,
+    DeadLetterTopic,
+    Letter,
+    Place,
+    each_once,
+    groups_of,
+    kind_of,
+)
+from lab.replay.export import document_line, letter_json, new_file
 from lab.replay.mapping import update_mapping
-from lab.replay.replay import Replay, TopicReplay, replay_config
+from lab.replay.replay import Replay, Route, TopicReplay, connector_for_replay, mark_letters, replay_config, sum_of
+from lab.replay.source_lines import RecordOfFile, SourceFile, source_of
 from lab.run.folder import find_run
 from lab.run.load.connector import sink_access
 from lab.stack.local import LocalStack
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
+from producers.dataset import DatasetError
 
-TOPIC_SETTING = "errors.deadletterqueue.topic.name"
 SUFFIX = "-dead-letters"
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN|TOPIC",
+        help="Run (`latest`, a run id, a profile, a folder), or topic: of dead letters, or one that a connector reads.",
+        autocompletion=complete.runs,
+    ),
+]
+StatusesOption = Annotated[
+    list[int] | None, typer.Option("--status", metavar="N", help="Only letters of this HTTP status.")
+]
+ReasonsOption = Annotated[
+    list[str] | None,
+    typer.Option("--reason", metavar="TEXT", help="Only letters whose reason, as `show` prints it, holds this text."),
+]
+PlacesOption = Annotated[
+    list[str] | None, typer.Option("--place", metavar="TOPIC-P@O", help="Only the letter of this record.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
+]
+SetEnvOption = Annotated[
+    list[str] | None,
+    typer.Option("--set-env", metavar="NAME=VARIABLE", help="Likewise, from an environment variable: for secrets."),
+]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where a command finds dead letters.
+
+    Attributes:
+        run: The run whose letters they are, and its folder; `None` for those of a topic.
+        file: The file that their records came from, if it is known.
+    """
+
+    letters: DeadLetterTopic
+    run: tuple[Run, Path] | None = None
+    file: SourceFile | None = None
+
+
 @app.callback()
 def dead_letters() -> None:
-    """Show rejected documents, and send them again."""
+    """Show, export, discard and replay rejected documents."""
 
 
 @app.command()
 def show(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN|TOPIC",
-            help="Run (`latest`, a run id, a profile, a folder) or topic.",
-            autocompletion=complete.runs,
-        ),
-    ] = "latest",
+    source: SourceArgument = "latest",
     *,
     documents: Annotated[int, typer.Option(min=0, help="Show this many, with full reason and content.")] = 0,
-    everything: Annotated[bool, typer.Option("--all", help="Include those already sent again.")] = False,
+    values: Annotated[bool, typer.Option("--values", help="Show a value that failed for each reason.")] = False,
+    statuses: StatusesOption = None,
+    reasons: ReasonsOption = None,
+    places: PlacesOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Include those sent again or discarded.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
 ) -> None:
-    """Show dead letters by status and reason, with the first records of each."""
-    endpoints = servers_of(target, target_file).endpoints()
-    letters = topic_of(source, runs, endpoints)
+    """Show dead letters by status, reason and field, with the first records of each."""
+    choice = choice_of(statuses, reasons, places)
+    found = source_named(source, runs, servers_of(target, target_file).endpoints())
     shown: list[Letter] = []
     content: list[Letter] = []
     sent_again: set[Place] = set()
-    for letter in each_once(letters.letters()):
+    discarded = 0
+    kinds: dict[object, int] = {}
+    for letter in each_once(found.letters.letters()):
+        discarded += letter.discarded
         if letter.sent_again:
             # One that was refused again is another letter of the same record.
             sent_again.add(letter.origin)
-        if everything or not letter.sent_again:
+        if (everything or letter.is_waiting) and choice.takes(letter):
             content += [letter] if len(content) < documents else []
-            shown.append(letter.without_content())
-    groups = groups_of(shown)
+            kind = kind_of(letter)
+            kinds[kind] = kinds.get(kind, 0) + 1
+            shown.append(letter if kinds[kind] <= FIRST_NAMED else letter.without_content())
+    lines = lines_of(found.file, map(RecordOfFile.of, [letter for letter in shown if letter.value] + content))
+    groups = groups_of(shown, lines, values=values)
     if as_json:
         summary: dict[str, object] = {
-            "topic": letters.topic,
+            "topic": found.letters.topic,
             "records": len(shown),
             "sent_again": len(sent_again),
+            "discarded": discarded,
             "groups": [group.model_dump() for group in groups],
         }
-        typer.echo(orjson.dumps(summary | ({"documents": list(map(letter_json, content))} if documents else {})))
+        listed = [letter_json(letter, lines.get(letter.origin)) for letter in content]
+        typer.echo(orjson.dumps(summary | ({"documents": listed} if documents else {})))
         return
     counts = f"{quantity(len(shown), 'dead letter')}; {quantity(len(sent_again), 'record')} sent again"
-    console.print(f"{letters.topic}: {counts}", soft_wrap=True)
+    console.print(f"{found.letters.topic}: {counts}{f'; {discarded:,} discarded' * bool(discarded)}", soft_wrap=True)
     if groups:
         print_groups(groups)
     for letter in content:
-        print_letter(letter)
+        print_letter(letter, lines.get(letter.origin))
 
 
 @app.command()
-def replay(
-    run: RunArgument = "latest",
+def export(
+    source: SourceArgument = "latest",
     *,
-    again: Annotated[bool, typer.Option("--again", help="Include those already sent again.")] = False,
-    mapping: Annotated[
-        bool, typer.Option("--update-mapping", help="First apply the profile's mapping file to the run's index.")
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="New file; `-`: standard output.")],
+    documents_only: Annotated[
+        bool, typer.Option("--documents-only", help="Write the documents alone, one per line, to correct and send.")
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
-    ] = None,
-    secrets: Annotated[
-        list[str] | None,
-        typer.Option("--set-env", metavar="NAME=VARIABLE", help="Likewise, from an environment variable: for secrets."),
-    ] = None,
+    statuses: StatusesOption = None,
+    reasons: ReasonsOption = None,
+    places: PlacesOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Include those sent again or discarded.")] = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
 ) -> None:
-    """Send the dead letters of a run through the sink again, each once; exit status 0 if all are accepted."""
-    folder = find_run(runs, run)
-    recorded = read_record(folder / "run.json")
-    source = source_topic(recorded)
-    if other := {"command", "pipeline"} & set(recorded.environment.connector):
-        raise ProfileError(f"run {recorded.run_id}: its sink was a {other.pop()}, which keeps no dead letters")
-    overrides = given_settings(settings or [], secrets or [])
-    # Of servers elsewhere nobody can be kept out.
-    with nullcontext() if target is TargetName.REMOTE else LocalStack().exclusively():
+    """Write dead letters into a file, a JSON object per line: place, line, reason, field, value, key and document."""
+    choice = choice_of(statuses, reasons, places)
+    found = source_named(source, runs, servers_of(target, target_file).endpoints())
+
+    def chosen() -> Iterable[Letter]:
+        letters = each_once(found.letters.letters())
+        return (each for each in letters if (everything or each.is_waiting) and choice.takes(each))
+
+    count = 0
+    with new_file(output) as file:
+        lines = {} if documents_only else lines_of(found.file, map(RecordOfFile.of, chosen()))
+        for letter in chosen():
+            written = letter_json(letter, lines.get(letter.origin))
+            file.write(document_line(letter) if documents_only else orjson.dumps(written) + b"\n")
+            count += 1
+    typer.echo(f"{output}: {quantity(count, 'dead letter')}", err=output == "-")
+
+
+@app.command()
+def discard(
+    source: SourceArgument = "latest",
+    *,
+    statuses: StatusesOption = None,
+    reasons: ReasonsOption = None,
+    places: PlacesOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back what was discarded.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
+    runs: RunsOption = RUNS,
+) -> None:
+    """Mark dead letters as not to be sent again; they stay in their topic."""
+    choice = choice_of(statuses, reasons, places)
+    if choice.is_everything is not everything:
+        raise ProfileError("discard: expected either --all or a choice by --reason, --status or --place")
+    if not (yes or sys.stdin.isatty()):
+        raise ProfileError("discard: cannot ask here, since nobody is at a terminal; add --yes")
+    with servers_kept(target):
         endpoints = servers_of(target, target_file).endpoints()
-        connector = recorded.environment.connector
-        config = replay_config(connector, {**sink_access(connector, endpoints.access), **overrides})
-        letters = topic_of_run(recorded, config, endpoints)
-        if mapping:
-            name = mapping_name(folder)
-            update_mapping(recorded, name, endpoints)
-            console.print(f"index {recorded.index}: mapping updated from mappings/{name}.json", soft_wrap=True)
-        outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
+        letters = source_named(source, runs, endpoints).letters
+        found = each_once(letters.letters(content=False))
+        chosen = [each for each in found if choice.takes(each) and (each.discarded if undo else each.is_waiting)]
+        if not chosen:
+            console.print(f"{letters.topic}: no such dead letters", soft_wrap=True)
+            return
+        print_groups(groups_of(chosen))
+        count = quantity(len(chosen), "dead letter")
+        if not yes and not typer.confirm(f"{'Take back' if undo else 'Discard'} {count}?"):
+            return
+        mark_letters(endpoints, letters, chosen, WAITING if undo else DISCARDED)
+    console.print(f"{count} {'to be sent again' if undo else 'discarded; take them back with --undo'}")
+
+
+@app.command()
+def replay(
+    source: SourceArgument = "latest",
+    *,
+    statuses: StatusesOption = None,
+    reasons: ReasonsOption = None,
+    places: PlacesOption = None,
+    again: Annotated[bool, typer.Option("--again", help="Include those already sent again.")] = False,
+    mapping: Annotated[
+        bool, typer.Option("--update-mapping", help="First apply the profile's mapping file to the run's index.")
+    ] = False,
+    connector: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a topic: the worker's connector; default: the one with this queue."),
+    ] = None,
+    settings: SetOption = None,
+    secrets: SetEnvOption = None,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
+    runs: RunsOption = RUNS,
+) -> None:
+    """Send dead letters through the sink again, each once; exit status 0 if all are accepted."""
+    choice = choice_of(statuses, reasons, places)
+    overrides = given_settings(settings or [], secrets or [])
+    with servers_kept(target):
+        endpoints = servers_of(target, target_file).endpoints()
+        found = source_named(source, runs, endpoints, overrides)
+        if found.run is None:
+            if mapping:
+                raise ProfileError("--update-mapping: got a topic, expected a run, whose profile names a mapping")
+            outcome = replay_beside(found.letters, endpoints, connector, overrides, choice=choice, again=again)
+        else:
+            if connector is not None:
+                raise ProfileError(f"--connector: got run {found.run[0].run_id}, expected a topic")
+            route = route_of_run(found.run[0], endpoints, overrides)
+            if mapping:
+                name = mapping_name(found.run[1])
+                update_mapping(found.run[0], name, endpoints)
+                console.print(f"index {found.run[0].index}: mapping updated from mappings/{name}.json", soft_wrap=True)
+            outcome = TopicReplay(endpoints, found.letters, route, choice).run(again=again)
     print_outcome(outcome)
+
+
+def servers_kept(target: TargetName) -> AbstractContextManager[object]:
+    """Keep other commands from this machine's servers; of servers elsewhere nobody can be kept out."""
+    return nullcontext() if target is TargetName.REMOTE else LocalStack().exclusively()
+
+
+def choice_of(statuses: list[int] | None, reasons: list[str] | None, places: list[str] | None) -> Choice:
+    """The choice of the command line.
+
+    Raises:
+        ProfileError: A place has another form.
+    """
+    parsed = {text: Place.parsed(text) for text in places or []}
+    if wrong := next((text for text, place in parsed.items() if place is None), None):
+        raise ProfileError(f"--place: got {wrong}, expected TOPIC-PARTITION@OFFSET, such as books-0@17")
+    return Choice(tuple(statuses or ()), tuple(reasons or ()), tuple(filter(None, parsed.values())))
 
 
 def given_settings(settings: Sequence[str], secrets: Sequence[str]) -> dict[str, str]:
@@ -146,6 +296,40 @@ def given_settings(settings: Sequence[str], secrets: Sequence[str]) -> dict[str,
         **dict(pair(text, "--set") for text in settings),
         **{name: from_environment("--set-env", variable) for name, variable in variables.items()},
     }
+
+
+def route_of_run(run: Run, endpoints: Endpoints, overrides: Mapping[str, str]) -> Route:
+    """Way of a run's letters into its index: its own topic, and a connector with its configuration.
+
+    Raises:
+        ProfileError: Its sink keeps no dead letters, or a secret is missing.
+    """
+    if other := {"command", "pipeline"} & set(run.environment.connector):
+        raise ProfileError(f"run {run.run_id}: its sink was a {other.pop()}, which keeps no dead letters")
+    recorded = run.environment.connector
+    config = replay_config(recorded, {**sink_access(recorded, endpoints.access), **overrides})
+    return Route(connector_for_replay(config, endpoints), source_topic(run))
+
+
+def replay_beside(
+    letters: DeadLetterTopic,
+    endpoints: Endpoints,
+    connector: str | None,
+    overrides: Mapping[str, str],
+    *,
+    choice: Choice,
+    again: bool,
+) -> Replay:
+    """Send letters of a running connector's queue again, beside the connector; those of one source after the other."""
+    config = {**connector_of_queue(configs_of(endpoints), letters.topic, connector), **overrides}
+    sources = {letter.origin.topic for letter in letters.to_send(choice, again=again, content=False)}
+    sources |= unfinished_sources(topics_of(endpoints).names(), letters.topic)
+    return sum_of(
+        TopicReplay(endpoints, letters, beside(config, letters.topic, each), replace(choice, topic=each)).run(
+            again=again
+        )
+        for each in sorted(sources)
+    )
 
 
 def mapping_name(folder: Path) -> str:
@@ -177,17 +361,32 @@ def source_topic(run: Run) -> str:
     return run.topic
 
 
-def topic_of(source: str, runs: Path, endpoints: Endpoints) -> DeadLetterTopic:
-    """The dead-letter topic of a run, or the one of that name."""
+def source_named(name: str, runs: Path, endpoints: Endpoints, overrides: Mapping[str, str] | None = None) -> Source:
+    """The dead letters of a run, or of a topic: of dead letters, or one that a connector with a queue reads.
+
+    Raises:
+        ProfileError: There is neither such a run nor such a topic.
+    """
     try:
-        run = read_record(find_run(runs, source) / "run.json")
+        folder = find_run(runs, name)
     except ProfileError as error:
-        for name in (source, source + SUFFIX):
-            topic = DeadLetterTopic(topics_of(endpoints), name)
-            if name.endswith(SUFFIX) and topic.exists():
-                return topic
+        if topic := dead_letter_topic(name, endpoints):
+            return Source(DeadLetterTopic(topics_of(endpoints), topic))
         raise ProfileError(f"{error}; nor is there a dead-letter topic of that name") from error
-    return topic_of_run(run, run.environment.connector, endpoints)
+    run = read_record(folder / "run.json")
+    letters = topic_of_run(run, {**run.environment.connector, **(overrides or {})}, endpoints)
+    return Source(letters, (run, folder), source_of(folder))
+
+
+def dead_letter_topic(name: str, endpoints: Endpoints) -> str | None:
+    """The dead-letter topic that a topic is, or that goes with it; `None` where there is no such topic."""
+    there = topics_of(endpoints).names()
+    for candidate in (name, name + SUFFIX):
+        if candidate.endswith(SUFFIX) and candidate in there:
+            return candidate
+    if name not in there:
+        return None
+    return queue_of(configs_of(endpoints), name) or name
 
 
 def topic_of_run(run: Run, config: Mapping[str, object], endpoints: Endpoints) -> DeadLetterTopic:
@@ -196,7 +395,7 @@ def topic_of_run(run: Run, config: Mapping[str, object], endpoints: Endpoints) -
     Raises:
         ProfileError: It is not on these servers.
     """
-    name = str(config.get(TOPIC_SETTING) or source_topic(run) + SUFFIX)
+    name = str(config.get(QUEUE) or source_topic(run) + SUFFIX)
     topic = DeadLetterTopic(topics_of(endpoints), name)
     if not topic.exists():
         raise ProfileError(
@@ -206,66 +405,10 @@ def topic_of_run(run: Run, config: Mapping[str, object], endpoints: Endpoints) -
     return topic
 
 
-def print_groups(groups: Sequence[DeadLetterGroup]) -> None:
-    """One row for each status and reason; what all records have in common, their topic, stands above."""
-    topics = {place.rpartition("-")[0] for group in groups for place in group.first}
-    topic = topics.pop() if len(topics) == 1 else ""
-    if topic:
-        console.print(f"[dim]records as partition@offset of {escape(topic)}[/dim]", soft_wrap=True)
-    rows = (
-        (
-            str(group.status or "–"),
-            escape(": ".join(filter(None, (group.type, group.cause)))),
-            f"{group.records:,}",
-            escape("\n".join(place.removeprefix(f"{topic}-") for place in group.first)),
-        )
-        for group in groups
-    )
-    console.print(table_of(rows, "status", "reason", "records", "first of them", right=("records",)))
-
-
-def letter_json(letter: Letter) -> dict[str, object]:
-    """A dead letter for a program: the document as JSON if it is, otherwise as text."""
+def lines_of(file: SourceFile | None, records: Iterable[RecordOfFile]) -> Mapping[Place, str]:
+    """`file:line` of records by their place; those that are not found in the file, or have none, are left out."""
     try:
-        document: object = orjson.loads(letter.value or b"null")
-    except orjson.JSONDecodeError:
-        document = (letter.value or b"").decode(errors="replace")
-    return {
-        "at": str(letter.refused_at),
-        "first_refused_at": str(letter.origin),
-        "reason": letter.reason,
-        "key": None if letter.key is None else letter.key.decode(errors="replace"),
-        "document": document,
-        "sent_again": letter.sent_again,
-    }
-
-
-def print_letter(letter: Letter) -> None:
-    """A dead letter for a reader."""
-    console.print(f"\n[bold]{escape(letter.reason)}[/bold]", soft_wrap=True)
-    if letter.origin != letter.refused_at:
-        console.print(f"[dim]first rejected at {escape(str(letter.origin))}[/dim]", soft_wrap=True)
-    console.print((letter.value or b"(a tombstone)").decode(errors="replace"), markup=False, soft_wrap=True)
-
-
-def print_outcome(outcome: Replay) -> None:
-    """What became of the letters.
-
-    Raises:
-        VerificationError: Not all of them were accepted.
-    """
-    total = outcome.sent + outcome.earlier
-    if not total:
-        console.print("nothing to replay: there are no dead letters, or all were sent again before")
-        return
-    if outcome.earlier:
-        console.print(f"{quantity(outcome.earlier, 'record')} of an earlier replay had not been read yet")
-    outcomes = ", ".join(f"{records:,} {name}" for name, records in outcome.outcomes.items() if records)
-    console.print(f"{quantity(outcome.sent, 'dead letter')} sent again: {outcomes}")
-    if outcome.refused:
-        print_groups(outcome.refused)
-    if outcome.accepted != total:
-        raise VerificationError(
-            f"{quantity(total - outcome.accepted, 'dead letter')} of {total:,} not accepted; fix the mapping as the "
-            "reasons say, and replay again"
-        )
+        return file.lines_of(records) if file else {}
+    except DatasetError as error:
+        typer.echo(f"{error}; records are named by their place in the topic", err=True)
+        return {}

@@ -82,6 +82,12 @@ class ConnectWorker:
         response = self._http.send("GET", "/connectors")
         return list(self._answer(response, f"{self._url}: Kafka Connect cannot list its connectors"))
 
+    def configs(self) -> dict[str, dict[str, str]]:
+        """The configuration of each connector of the worker, as it was given: secrets may be `${…}` placeholders."""
+        response = self._http.send("GET", "/connectors?expand=info")
+        answer = self._answer(response, f"{self._url}: Kafka Connect cannot list its connectors")
+        return {name: dict(each["info"]["config"]) for name, each in answer.items()}
+
     def plugins(self) -> frozenset[str]:
         """The classes of all connectors that the worker has."""
         response = self._http.send("GET", "/connector-plugins")

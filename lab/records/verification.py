@@ -80,14 +80,20 @@ class DeadLetterGroup(Record):
         status: HTTP status of the item; `None` where Elasticsearch was never asked.
         type: The kind of error, as Elasticsearch names it; `None` likewise.
         cause: The reason in general words, without what it quotes of a document.
-        first: The first of them, as `topic-partition@offset`.
+        field: The field that the reason names, dotted; `None` where it names none.
+        value: What the first document has there, as JSON; `None` where it is not known or not asked for.
+        first: The first of them, as `topic-partition@offset` of the record that was rejected, not of its replays.
+        lines: The same as `file:line` of the run's file; `None` for a record that is not found there.
     """
 
     status: int | None
     type: str | None
     cause: str
+    field: str | None = None
+    value: str | None = None
     records: Count
     first: tuple[str, ...]
+    lines: tuple[str | None, ...] = ()
 
 
 class DeliveryFailure(Record):

@@ -1,19 +1,21 @@
-"""The dead letters of a run: what lies in their topic, what of it was sent again, and why it was refused."""
+"""Dead letters in their topic: why they were rejected, and which of them were sent again or discarded."""
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from confluent_kafka import Message
 
-from lab.clients.kafka import KafkaTopics, as_text
+from lab.clients.kafka import BROKERS_DEFAULT, KafkaTopics, as_text
 from lab.errors import ProfileError
 from lab.records.verification import DeadLetterGroup
+from lab.replay.failed_field import FailedField, failed_field
 from lab.run.verify.refusal_reasons import Reason, reason_of
 
-GROUP = "sluice-dead-letters"
+OURS = "sluice-"
+GROUP = f"{OURS}dead-letters"
 """The consumer group whose offset in a dead-letter topic says how far its letters were sent again."""
 
 WORKERS_HEADERS = "__connect.errors."
@@ -23,6 +25,9 @@ ORIGIN: tuple[tuple[str, Callable[[str], Any]], ...] = (("topic", str), ("partit
 REPLAY_OF = "sluice.replay-of"
 REPLAY_VERSION = "sluice.replay-version"
 FIRST_NAMED = 3
+
+SENT, DISCARDED, WAITING = "sent", "discarded", "waiting"
+"""Marks of single letters, each of which counts more than the consumer group's offset."""
 
 Headers = tuple[tuple[str, bytes | None], ...]
 PLACE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)@(?P<offset>\d+)")
@@ -57,6 +62,7 @@ class Letter:
         headers: The record's own; those of the worker, which tell of the refusal, are left out.
         reason: Why it was refused last, in full: it may quote the document.
         sent_again: Whether a replay has taken it already.
+        discarded: True if it is marked as not to be sent again.
     """
 
     at: Place
@@ -68,10 +74,62 @@ class Letter:
     timestamp_ms: int
     reason: str
     sent_again: bool = False
+    discarded: bool = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Check that it was neither sent again nor discarded."""
+        return not self.sent_again and not self.discarded
+
+    @property
+    def failed(self) -> FailedField | None:
+        """The field that its reason names."""
+        return failed_field(self.reason)
+
+    @property
+    def failed_value(self) -> bytes | None:
+        """The value of that field, as JSON; `None` where it is not known."""
+        return self.failed.value_in(self.value) if self.failed else None
 
     def without_content(self) -> "Letter":
         """Letter without its document, to hold many in memory."""
         return replace(self, value=None, headers=())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Choice of dead letters, which have to be as each of its parts says; without any part, all letters.
+
+    Attributes:
+        statuses: HTTP statuses, one of which the letter has.
+        reasons: Texts, one of which stands in the letter's reason as it is shown, in upper or lower case.
+        places: Places, one of which is that of the record when it was rejected first or last.
+        topic: Topic that the record was in when it was rejected first.
+    """
+
+    statuses: Collection[int] = ()
+    reasons: Collection[str] = ()
+    places: Collection[Place] = ()
+    topic: str | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Check that it leaves no letter out."""
+        return self == Choice()
+
+    def takes(self, letter: Letter) -> bool:
+        """Check that a letter is chosen."""
+        general = reason_of(letter.reason)
+        words = text_of_reason(general).lower()
+        return (
+            (not self.statuses or general.status in self.statuses)
+            and (not self.reasons or any(reason.lower() in words for reason in self.reasons))
+            and (not self.places or letter.refused_at in self.places or letter.origin in self.places)
+            and self.topic in {None, letter.origin.topic}
+        )
+
+
+EVERYTHING = Choice()
 
 
 class DeadLetterTopic:
@@ -93,28 +151,49 @@ class DeadLetterTopic:
         """For each partition the first offset that no replay has taken."""
         return self._kafka.committed_offsets(self.topic, GROUP)
 
+    @property
+    def marks_topic(self) -> str:
+        """Topic that holds the marks of single letters; it is there once a letter has one."""
+        return f"{'' if self.topic.startswith(OURS) else OURS}{self.topic}-marks"
+
+    def marks(self) -> dict[Place, str]:
+        """Mark of each letter that has one, by the place of the record that was rejected last."""
+        if self.marks_topic not in self._kafka.names():
+            return {}
+        found = {as_text(each.key()): as_text(each.value()) for each in self._kafka.records(self.marks_topic)}
+        return {place: mark for text, mark in found.items() if (place := Place.parsed(text))}
+
+    def prepare_marks(self) -> None:
+        """Make the topic of the marks, which keeps the last one of each letter."""
+        if self.marks_topic not in self._kafka.names():
+            copies = {"partitions": 1, "replication_factor": BROKERS_DEFAULT}
+            self._kafka.create(self.marks_topic, **copies, config={"cleanup.policy": "compact"})
+
     def letters(self, first: Mapping[int, int] | None = None, *, content: bool = True) -> Iterator[Letter]:
         """The letters, from these offsets on or all of them; without their content if it is not asked for.
 
         Raises:
             ProfileError: A letter does not say where its record came from.
         """
-        sent = self.sent_up_to()
+        sent, marks = self.sent_up_to(), self.marks()
         for message in self._kafka.records(self.topic, first):
             letter = letter_of(message)
-            letter = replace(letter, sent_again=letter.at.offset < sent[letter.at.partition])
+            passed = SENT if letter.at.offset < sent[letter.at.partition] else WAITING
+            mark = marks.get(letter.refused_at, passed)
+            letter = replace(letter, sent_again=mark == SENT, discarded=mark == DISCARDED)
             yield letter if content else letter.without_content()
 
-    def to_send(self, *, again: bool) -> Iterator[Letter]:
-        """The letters that a replay has to send: of each record the last one, if no replay has taken it.
+    def to_send(self, choice: Choice = EVERYTHING, *, again: bool, content: bool = True) -> Iterator[Letter]:
+        """The letters that a replay has to send: of each record the last one, unless it was sent again or discarded.
 
         Args:
-            again: Send those that were taken as well.
+            again: Send those that were sent again as well.
         """
-        first = None if again else self.sent_up_to()
+        first = None if again or self.marks() else self.sent_up_to()
         last = {letter.origin: letter.at for letter in self.letters(first, content=False)}
-        for letter in self.letters(first):
-            if last.get(letter.origin) == letter.at:
+        for letter in self.letters(first, content=content):
+            is_due = letter.is_waiting or (again and not letter.discarded)
+            if is_due and last.get(letter.origin) == letter.at and choice.takes(letter):
                 yield letter
 
 
@@ -157,18 +236,39 @@ def value_bytes(content: str | bytes | None) -> bytes | None:
     return content.encode() if isinstance(content, str) else content
 
 
-def groups_of(letters: Iterable[Letter]) -> tuple[DeadLetterGroup, ...]:
-    """The letters by status and general reason, most frequent first."""
-    grouped: dict[Reason, list[Letter]] = defaultdict(list)
+def text_of_reason(reason: Reason) -> str:
+    """Type and cause of a reason, as they are shown."""
+    return ": ".join(filter(None, (reason.type, reason.cause)))
+
+
+def kind_of(letter: Letter) -> tuple[Reason, str | None]:
+    """General reason of a letter, and the field that it names: what the letters of a group share."""
+    failed = letter.failed
+    return reason_of(letter.reason), failed.path if failed else None
+
+
+def groups_of(
+    letters: Iterable[Letter], lines: Mapping[Place, str] | None = None, *, values: bool = False
+) -> tuple[DeadLetterGroup, ...]:
+    """The letters by status, general reason and field, most frequent first.
+
+    Args:
+        lines: `file:line` of a record by its place; without any, groups name none.
+        values: Tell the value that failed of the first document of each group.
+    """
+    grouped: dict[tuple[Reason, str | None], list[Letter]] = defaultdict(list)
     for letter in letters:
-        grouped[reason_of(letter.reason)].append(letter)
+        grouped[kind_of(letter)].append(letter)
     return tuple(
         DeadLetterGroup(
             status=reason.status,
             type=reason.type,
             cause=reason.cause,
+            field=field,
+            value=as_text(members[0].failed_value) or None if values else None,
             records=len(members),
-            first=tuple(str(letter.refused_at) for letter in members[:FIRST_NAMED]),
+            first=tuple(str(letter.origin) for letter in members[:FIRST_NAMED]),
+            lines=tuple(lines.get(letter.origin) for letter in members[:FIRST_NAMED]) if lines else (),
         )
-        for reason, members in sorted(grouped.items(), key=lambda group: -len(group[1]))
+        for (reason, field), members in sorted(grouped.items(), key=lambda group: -len(group[1]))
     )

@@ -3,18 +3,29 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from lab.clients.connect import ConnectWorker
+from lab.clients.kafka import BROKERS_DEFAULT
 from lab.clients.target import topics_of, worker_of
 from lab.endpoints import HIDDEN, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.records.fates import FATES
 from lab.records.verification import DeadLetterGroup, Ledger
-from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, DeadLetterTopic, Letter, each_once, groups_of
-from lab.replay.transaction import MarkedWriter, Outgoing
+from lab.replay.dead_letters import (
+    EVERYTHING,
+    REPLAY_OF,
+    REPLAY_VERSION,
+    SENT,
+    Choice,
+    DeadLetterTopic,
+    Letter,
+    each_once,
+    groups_of,
+)
+from lab.replay.transaction import MarkedWriter, Outgoing, marks_of
 from lab.run.names import consumer_group
 from lab.run.verify.sink_ledger import read_settled_ledger
 
@@ -74,6 +85,14 @@ def chunks(letters: Iterable[Letter]) -> Iterator[tuple[Letter, ...]]:
         yield chunk
 
 
+def mark_letters(endpoints: Endpoints, topic: DeadLetterTopic, letters: Iterable[Letter], mark: str) -> None:
+    """Mark single letters as `discarded` or `waiting`; they stay in their topic."""
+    topic.prepare_marks()
+    with MarkedWriter(endpoints.kafka_bootstrap, topic.topic, endpoints.access.kafka) as writer:
+        for chunk in chunks(letters):
+            writer.write((), {}, marks_of(chunk, topic, mark))
+
+
 def mark_after(letters: Iterable[Letter], before: Mapping[int, int]) -> dict[int, int]:
     """The mark that says these have been sent; it never goes back."""
     mark = dict(before)
@@ -82,26 +101,49 @@ def mark_after(letters: Iterable[Letter], before: Mapping[int, int]) -> dict[int
     return mark
 
 
-class TopicReplay:
-    """Sends dead letters into their topic while a connector with the run's configuration reads it.
+@dataclass(frozen=True)
+class Route:
+    """Way of dead letters into the index: the topic that they are sent into, and the connector that reads it.
 
-    Args:
+    Attributes:
         config: The connector's configuration.
-        topic: The topic that the run's records were in.
+        is_temporary: True for a topic with one partition that is made for the replay and removed after it.
     """
 
-    def __init__(self, endpoints: Endpoints, letters: DeadLetterTopic, config: Mapping[str, str], topic: str) -> None:
+    config: Mapping[str, str]
+    topic: str
+    is_temporary: bool = False
+
+
+class TopicReplay:
+    """Sends dead letters into a topic while a connector of the replay's own reads it."""
+
+    def __init__(
+        self, endpoints: Endpoints, letters: DeadLetterTopic, route: Route, choice: Choice = EVERYTHING
+    ) -> None:
         self._endpoints = endpoints
         self._letters = letters
-        self._topic = topic
-        self._connector = config["name"]
-        self._config = connector_for_replay(config, endpoints)
+        self._topic = route.topic
+        self._is_temporary = route.is_temporary
+        self._connector = route.config["name"]
+        self._config = route.config
+        self._choice = choice
         self._kafka = topics_of(endpoints)
 
     def run(self, *, again: bool) -> Replay:
         """Send the letters, wait until the sink has decided every one of them, and say what became of them."""
         if self._topic not in self._kafka.names():
-            raise ProfileError(f"topic {self._topic}: no longer on these servers; run the profile again")
+            if not self._is_temporary:
+                raise ProfileError(f"topic {self._topic}: no longer on these servers; run the profile again")
+            self._kafka.create(self._topic, partitions=1, replication_factor=BROKERS_DEFAULT, config={})
+        try:
+            return self._replayed(again=again)
+        finally:
+            # What a replay that fails has sent stays there for the next one.
+            if self._is_temporary and not self.unread()[1]:
+                self._kafka.delete([self._topic])
+
+    def _replayed(self, *, again: bool) -> Replay:
         end_before = self._letters.end()
         worker = worker_of(self._endpoints)
         try:
@@ -133,10 +175,16 @@ class TopicReplay:
         """Send the letters; how many there were. The offsets after them are written into `ends`."""
         sent = 0
         mark = self._letters.sent_up_to()
+        is_marked_singly = not self._choice.is_everything or bool(self._letters.marks())
+        if is_marked_singly:
+            self._letters.prepare_marks()
         with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic, self._endpoints.access.kafka) as writer:
-            for chunk in chunks(self._letters.to_send(again=again)):
-                mark = mark_after(chunk, mark)
-                ends.update(writer.write([record_of(letter, self._topic) for letter in chunk], mark))
+            for chunk in chunks(self._letters.to_send(self._choice, again=again)):
+                mark = mark_after(chunk, mark) if self._choice.is_everything else mark
+                records = [record_of(letter, self._topic) for letter in chunk]
+                if self._is_temporary:
+                    records = [replace(record, partition=0) for record in records]
+                ends.update(writer.write(records, mark, marks_of(chunk, self._letters, SENT) * is_marked_singly))
                 sent += len(chunk)
         return sent
 
@@ -175,26 +223,41 @@ class TopicReplay:
         return Replay(sent, earlier, outcomes, groups_of(refused))
 
 
+def sum_of(replays: Iterable[Replay]) -> Replay:
+    """The sum of replays of several topics."""
+    total = Replay(sent=0)
+    for each in replays:
+        outcomes = Counter(total.outcomes) + Counter(each.outcomes)
+        total = Replay(total.sent + each.sent, total.earlier + each.earlier, outcomes, total.refused + each.refused)
+    return total
+
+
 def outcomes_of(totals: list[Ledger]) -> Counter[str]:
     """Number of records by outcome, summed over the tasks."""
     return Counter({outcome: sum(getattr(total, name) for total in totals) for outcome, name in OUTCOMES.items()})
 
 
 def connector_for_replay(config: Mapping[str, str], endpoints: Endpoints) -> dict[str, str]:
-    """The configuration with which the connector reads replayed records.
+    """The configuration with which a run's connector reads replayed records, on servers that may be elsewhere now."""
+    urls = endpoints.access.sink.get("connection.url") or ",".join(endpoints.elasticsearch_urls)
+    return replayed({**config, "connection.url": urls})
+
+
+def replayed(config: Mapping[str, str]) -> dict[str, str]:
+    """The configuration with which a connector reads replayed records.
 
     A record at the end of the topic has the highest offset, so that it would win over every later document of its key.
-    Its version therefore comes from a header, unless the run's own versions did so already. Where ids are made of
+    Its version therefore comes from a header, unless the connector's own versions did so already. Where ids are made of
     offsets, its id is that of the record in the header that names it.
     """
-    ours = {
-        "connection.url": endpoints.access.sink.get("connection.url") or ",".join(endpoints.elasticsearch_urls),
+    return {
+        **config,
+        "external.version.header": config.get("external.version.header") or REPLAY_VERSION,
         "consumer.override.isolation.level": "read_committed",
         "id.origin.header": REPLAY_OF,
         # What is refused again must come back as a dead letter, and stop nothing.
         "errors.deadletterqueue.context.headers.enable": "true",
     }
-    return {**config, "external.version.header": config.get("external.version.header") or REPLAY_VERSION, **ours}
 
 
 def record_of(letter: Letter, topic: str) -> Outgoing:

@@ -1,13 +1,13 @@
 """Records into a topic and the mark of what they replay, both or neither: nothing is sent twice, even after a kill."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from lab.errors import StackError
-from lab.replay.dead_letters import GROUP, Headers
+from lab.replay.dead_letters import GROUP, DeadLetterTopic, Headers, Letter
 
 ANSWER_WITHIN_S = 60.0
 
@@ -20,8 +20,14 @@ class Outgoing:
     partition: int
     key: bytes | None
     value: bytes | None
-    headers: Headers
+    headers: Headers = ()
     timestamp_ms: int = 0
+
+
+def marks_of(letters: Iterable[Letter], topic: DeadLetterTopic, mark: str) -> list[Outgoing]:
+    """The records that mark single letters as `sent`, `discarded` or `waiting`."""
+    places = dict.fromkeys(str(letter.refused_at) for letter in letters)
+    return [Outgoing(topic.marks_topic, 0, place.encode(), mark.encode()) for place in places]
 
 
 class MarkedWriter:
@@ -54,8 +60,10 @@ class MarkedWriter:
     def __exit__(self, *_: object) -> None:
         self._consumer.close()
 
-    def write(self, records: Sequence[Outgoing], mark: Mapping[int, int]) -> dict[int, int]:
-        """Write the records, and mark the dead letters before these offsets as sent again.
+    def write(
+        self, records: Sequence[Outgoing], mark: Mapping[int, int], marks: Sequence[Outgoing] = ()
+    ) -> dict[int, int]:
+        """Write the records, and mark the dead letters before these offsets as sent again; `marks` mark single ones.
 
         Returns:
             For each partition written to the offset after the last record.
@@ -75,16 +83,20 @@ class MarkedWriter:
             self._producer.begin_transaction()
             for record in records:
                 self._send(record, on_delivery)
+            for record in marks:
+                self._send(record, None)
             self._producer.flush(ANSWER_WITHIN_S)
-            marks = [TopicPartition(self._topic, partition, offset) for partition, offset in mark.items()]
-            self._producer.send_offsets_to_transaction(marks, self._consumer.consumer_group_metadata(), ANSWER_WITHIN_S)
+            offsets = [TopicPartition(self._topic, partition, offset) for partition, offset in mark.items()]
+            if offsets:
+                group = self._consumer.consumer_group_metadata()
+                self._producer.send_offsets_to_transaction(offsets, group, ANSWER_WITHIN_S)
             self._producer.commit_transaction(ANSWER_WITHIN_S)
         except KafkaException as error:
             self._producer.abort_transaction(ANSWER_WITHIN_S)
             raise StackError(f"Kafka: the dead letters cannot be sent ({error.args[0].str()})") from error
         return ends
 
-    def _send(self, record: Outgoing, on_delivery: Callable[[KafkaError | None, Message], None]) -> None:
+    def _send(self, record: Outgoing, on_delivery: Callable[[KafkaError | None, Message], None] | None) -> None:
         while True:
             try:
                 self._producer.produce(

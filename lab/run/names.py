@@ -98,7 +98,9 @@ class Names:
 
     def is_topic(self, name: str) -> bool:
         """Whether a topic is one that a run of this profile made, for documents, for dead letters or for clocks."""
-        return re.fullmatch(rf"{re.escape(self.base)}(--\d+)?-{RUN_ID}(-dead-letters|-clock)?", name) is not None
+        return (
+            re.fullmatch(rf"{re.escape(self.base)}(--\d+)?-{RUN_ID}(-dead-letters(-marks)?|-clock)?", name) is not None
+        )
 
     def is_index(self, name: str) -> bool:
         """Whether an index has a name that a run of this profile gives, with however many of them."""

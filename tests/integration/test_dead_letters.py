@@ -175,6 +175,33 @@ def test_a_replay_takes_both_of_a_letter_that_was_written_twice(
     assert nothing == (0, "nothing to replay: there are no dead letters, or all were sent again before\n", "")
 
 
+def test_letters_are_exported_with_their_lines_and_discarded_ones_stay_out_of_a_replay(
+    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
+) -> None:
+    """Until that is taken back. Lines are those of the run's file, counted from 1."""
+    run = run_with_refusals(sluice, tmp_path)
+    file = tmp_path / "letters.ndjson"
+    assert dead_letters(sluice, "export", "-o", str(file)) == (0, f"{file}: 3 dead letters\n", "")
+    letters = [orjson.loads(line) for line in file.read_bytes().splitlines()]
+    assert [each["line"] for each in letters] == [f"{tmp_path / 'books.ndjson'}:{number + 1}" for number in REFUSED]
+    assert [(each["field"], each["value"], each["document"]["isbn"]) for each in letters] == [
+        ("pages", "secret", str(number)) for number in REFUSED
+    ]
+    assert dead_letters(sluice, "export", "-o", str(file))[0] == 2
+
+    discarded = dead_letters(sluice, "discard", "--place", f"{run.topic}-0@{REFUSED[0]}", "--yes")
+    assert discarded[1].splitlines()[-1] == "1 dead letter discarded; take them back with --undo"
+    elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
+    assert dead_letters(sluice, "replay") == (0, "2 dead letters sent again: 1 indexed, 1 stale\n", "")
+    _, shown, _ = dead_letters(sluice, "show")
+    assert shown == f"{run.topic}-dead-letters: 0 dead letters; 2 records sent again; 1 discarded\n"
+    assert str(REFUSED[0]) not in stored(elasticsearch, "sluice-file")
+
+    assert dead_letters(sluice, "discard", "--all", "--undo", "--yes")[0] == 0
+    assert dead_letters(sluice, "replay") == (0, "1 dead letter sent again: 1 indexed\n", "")
+    assert len(stored(elasticsearch, "sluice-file")) == BOOKS
+
+
 def test_a_run_whose_topics_are_gone_is_one_sentence(sluice: Sluice, tmp_path: Path) -> None:
     """A later run of the same profile has removed them."""
     first = run_with_refusals(sluice, tmp_path)

@@ -1,0 +1,124 @@
+"""Letters that are waiting, sent again or discarded, and the choice among them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.replay.dead_letters import EVERYTHING, Choice, DeadLetterTopic, Letter, Place
+from lab.replay.transaction import Outgoing, marks_of
+
+TOPIC = "books"
+REASON = "status 400 mapper_parsing_exception: failed to parse field [pages] of type [long] in document with id '7'"
+
+
+def message(topic: str, offset: int, key: str, value: str, headers: Mapping[str, str]) -> Any:
+    """A record as Kafka's client gives it."""
+    fields = {"topic": topic, "partition": 0, "offset": offset, "key": key.encode(), "value": value.encode()}
+    encoded = [(name, text.encode()) for name, text in headers.items()]
+    return SimpleNamespace(
+        **{name: lambda value=value: value for name, value in fields.items()},
+        timestamp=lambda: (1, 1009),
+        headers=lambda: encoded,
+    )
+
+
+def rejected(offset: int, reason: str = REASON) -> dict[str, str]:
+    """What the worker says of a record that was rejected."""
+    told = {"topic": TOPIC, "partition": "0", "offset": str(offset), "exception.message": reason}
+    return {f"__connect.errors.{name}": text for name, text in told.items()}
+
+
+@dataclass
+class Kafka:
+    """Topics in memory; of the queue, the letters before `sent` were sent again."""
+
+    queue: list[dict[str, str]]
+    sent: int = 0
+    marks: dict[str, str] = field(default_factory=dict)
+
+    def names(self) -> set[str]:
+        """The queue, and the topic of the marks once there is one."""
+        return {"bad", *(["sluice-bad-marks"] if self.marks else [])}
+
+    def committed_offsets(self, _topic: str, _group: str) -> dict[int, int]:
+        """The mark that moves."""
+        return {0: self.sent}
+
+    def records(self, topic: str, first: Mapping[int, int] | None = None) -> Iterator[Any]:
+        """Letters, or marks."""
+        if topic == "bad":
+            begin = (first or {}).get(0, 0)
+            yield from (message(topic, n, "k", "{}", each) for n, each in enumerate(self.queue) if n >= begin)
+        else:
+            yield from (message(topic, n, *mark, {}) for n, mark in enumerate(self.marks.items()))
+
+
+def topic_of(kafka: Kafka) -> DeadLetterTopic:
+    """The queue in these topics."""
+    return DeadLetterTopic(kafka, "bad")  # type: ignore[arg-type]
+
+
+def sent_by(kafka: Kafka, choice: Choice = EVERYTHING, *, again: bool = False) -> list[int]:
+    """Offsets of the records that a replay would send."""
+    return [letter.origin.offset for letter in topic_of(kafka).to_send(choice, again=again)]
+
+
+def test_the_mark_of_a_letter_counts_more_than_the_offset_of_the_queue() -> None:
+    """The first two were sent in one go; of these one was taken back, and of the others one was sent, one discarded."""
+    marks = {"books-0@1": "waiting", "books-0@3": "sent", "books-0@5": "discarded"}
+    kafka = Kafka([rejected(offset) for offset in (0, 1, 3, 5, 7)], sent=2, marks=marks)
+    states = {each.origin.offset: (each.sent_again, each.discarded) for each in topic_of(kafka).letters()}
+    assert states == {0: (True, False), 1: (False, False), 3: (True, False), 5: (False, True), 7: (False, False)}
+    assert sent_by(kafka) == [1, 7]
+    assert sent_by(kafka, again=True) == [0, 1, 3, 7]
+
+
+def test_a_letter_that_was_written_twice_has_one_mark() -> None:
+    """Both are letters of one refusal."""
+    kafka = Kafka([rejected(3), rejected(3), rejected(5)])
+    letters = list(topic_of(kafka).letters())
+    assert marks_of(letters, topic_of(kafka), "discarded") == [
+        Outgoing("sluice-bad-marks", 0, b"books-0@3", b"discarded"),
+        Outgoing("sluice-bad-marks", 0, b"books-0@5", b"discarded"),
+    ]
+    assert sent_by(Kafka(kafka.queue, marks={"books-0@3": "discarded"})) == [5]
+
+
+def test_the_marks_of_our_own_topics_are_removed_with_them() -> None:
+    """Their names begin as those of the run do."""
+    topic = DeadLetterTopic(Kafka([]), "sluice-file-20261127-070856-dead-letters")  # type: ignore[arg-type]
+    assert topic.marks_topic == "sluice-file-20261127-070856-dead-letters-marks"
+
+
+@pytest.mark.parametrize(
+    ("choice", "offsets"),
+    [
+        (EVERYTHING, [3, 5, 7]),
+        (Choice(statuses=(400,)), [3, 5]),
+        (Choice(statuses=(400, 413)), [3, 5, 7]),
+        (Choice(reasons=("FIELD [pages]",)), [3]),
+        (Choice(reasons=("pages", "too large")), [3, 7]),
+        (Choice(reasons=("in document with id '…'",)), [3]),
+        (Choice(statuses=(400,), reasons=("too large",)), []),
+        (Choice(places=(Place(TOPIC, 0, 5),)), [5]),
+        (Choice(topic="other"), []),
+        (Choice(topic=TOPIC), [3, 5, 7]),
+    ],
+)
+def test_a_choice_takes_letters_by_status_reason_and_place(choice: Choice, offsets: list[int]) -> None:
+    """As `show` prints the reason; one of several values is enough, and every part has to agree."""
+    strict = "status 400 strict_dynamic_mapping_exception: mapping set to strict"
+    large = "status 413 x: too large"
+    kafka = Kafka([rejected(3), rejected(5, strict), rejected(7, large)])
+    assert sent_by(kafka, choice) == offsets
+
+
+def test_what_a_replay_has_sent_back_is_chosen_by_either_place() -> None:
+    """By that of the record, and by that of its replay."""
+    letter = Letter(Place("bad", 0, 0), Place(TOPIC, 0, 3), Place(TOPIC, 0, 11), None, None, (), 0, REASON)
+    assert Choice(places=(Place(TOPIC, 0, 3),)).takes(letter)
+    assert Choice(places=(Place(TOPIC, 0, 11),)).takes(letter)
+    assert not Choice(places=(Place(TOPIC, 0, 4),)).takes(letter)
