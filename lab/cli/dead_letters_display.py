@@ -11,7 +11,7 @@ from lab.records.verification import DeadLetterGroup
 from lab.replay.dead_letters import Letter
 from lab.replay.replay import Replay
 
-LONGEST_VALUE = 200
+LONGEST_VALUE = 80
 
 
 def print_groups(groups: Sequence[DeadLetterGroup]) -> None:
@@ -54,7 +54,7 @@ def reason_text(group: DeadLetterGroup) -> str:
 
 
 def field_text(field: str, value: str | None) -> str:
-    """A field with its value, cut off after 200 characters."""
+    """A field with its value, cut off after 80 characters."""
     if value is None:
         return f"field {field}"
     return f"{field}: {value if len(value) <= LONGEST_VALUE else value[:LONGEST_VALUE] + '…'}"

@@ -46,6 +46,8 @@ def connector_of_queue(configs: Configs, queue: str, named: str | None) -> dict[
     Raises:
         ProfileError: There is no such connector, several have the queue, or it is not a connector of ours.
     """
+    # One of a replay that was killed has the queue, too.
+    configs = {name: config for name, config in configs.items() if not name.startswith(BESIDE)}
     there = ", ".join(sorted(configs)) or "none"
     if named is not None and named not in configs:
         raise ProfileError(f"--connector: got {named}, which the worker does not have; there are: {there}")

@@ -1,6 +1,9 @@
 """Dead letters of a connector that runs in the worker: shown, exported and replayed by topic, beside the connector."""
 
+import os
 import secrets
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from lab.clients.kafka import KafkaTopics
+from lab.replay.dead_letters import DeadLetterTopic
 from tests.integration.conftest import Sluice
 from tests.integration.sink_connector import SinkConnector
 
@@ -117,6 +121,27 @@ def test_what_is_rejected_in_a_replay_is_known_by_its_first_place_and_replayed_a
     second = sluice("dead-letters", "replay", queue.topic)
     assert (second.status, second.output) == (0, "1 dead letter sent again: 1 indexed\n")
     assert queue.stored() == {"a": 0, "b": 1, "c": 2}
+
+
+def test_a_replay_by_topic_that_is_killed_is_finished_by_the_next_one(sluice: Sluice, queue: Queue) -> None:
+    """Killed as soon as the letters are marked as sent: each is stored once, and nothing of the replay is left."""
+    queue.send(("a", {"pages": "many"}), ("b", {"pages": "few"}), ("b", {"pages": 3}))
+    before = queue.topics.names()
+    queue.accept_malformed("pages")
+    letters = DeadLetterTopic(queue.topics, queue.topic)
+    command = sluice.start("dead-letters", "replay", queue.topic)
+    deadline_s = time.monotonic() + 60
+    while len(letters.marks()) < 2 and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    os.killpg(command.pid, signal.SIGKILL)
+    command.wait()
+
+    done = sluice("dead-letters", "replay", queue.topic)
+
+    assert (done.status, done.errors) == (0, ""), done.output
+    assert queue.stored() == {"a": 0, "b": 2}
+    assert httpx.get(f"{sluice.stack.endpoints().connect_url}/connectors").json() == [queue.name]
+    assert {name for name in queue.topics.names() - before if queue.name in name} == {letters.marks_topic}
 
 
 def test_a_queue_that_no_connector_has_is_one_sentence(sluice: Sluice, queue: Queue) -> None:

@@ -91,6 +91,13 @@ def test_several_indices_are_numbered_and_have_a_topic_each() -> None:
     assert not names.is_index("sluice-aladin-static-5")
 
 
+def test_the_marks_of_dead_letters_are_topics_of_their_run() -> None:
+    """So that they go with it; those of another profile do not."""
+    names = Names.of(profile(), "20260101-000000")
+    assert names.is_topic("sluice-aladin-static-20250101-000000-dead-letters-marks")
+    assert not names.is_topic("sluice-aladin-static-20250101-000000-marks")
+
+
 SECRETS = (
     "connection.password",
     "connection.api.key",
