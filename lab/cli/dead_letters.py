@@ -35,7 +35,7 @@ from lab.replay.dead_letters import (
     groups_of,
     kind_of,
 )
-from lab.replay.export import document_line, letter_json, new_file
+from lab.replay.export import document_line, letter_json, letter_line, new_file
 from lab.replay.mapping import update_mapping
 from lab.replay.replay import Replay, Route, TopicReplay, connector_for_replay, mark_letters, replay_config, sum_of
 from lab.replay.source_lines import RecordOfFile, SourceFile, source_of
@@ -179,10 +179,9 @@ def export(
     with new_file(output) as file:
         lines = {} if documents_only else lines_of(found.file, map(RecordOfFile.of, chosen()))
         for letter in chosen():
-            written = letter_json(letter, lines.get(letter.origin))
-            file.write(document_line(letter) if documents_only else orjson.dumps(written) + b"\n")
-            count += 1
-    typer.echo(f"{output}: {quantity(count, 'dead letter')}", err=output == "-")
+            written = document_line(letter) if documents_only else letter_line(letter, lines.get(letter.origin))
+            count += bool(file.write(written))
+    typer.echo(f"{output}: {quantity(count, 'document' if documents_only else 'dead letter')}", err=output == "-")
 
 
 @app.command()

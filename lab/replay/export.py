@@ -44,6 +44,11 @@ def letter_json(letter: Letter, line: str | None = None) -> dict[str, object]:
     }
 
 
+def letter_line(letter: Letter, line: str | None) -> bytes:
+    """A dead letter as a line of a file."""
+    return orjson.dumps(letter_json(letter, line)) + b"\n"
+
+
 def content_json(name: str, content: bytes | None) -> dict[str, object]:
     """A key as text; a document as JSON, in its own digits, or as `text`; either in Base64 if it is not UTF-8."""
     if content is None:

@@ -1,5 +1,6 @@
 """Command lines that are refused, or that only look: no server is started and no folder made for them."""
 
+import io
 import os
 import re
 import signal
@@ -187,6 +188,30 @@ def test_the_plan_of_a_suite_starts_nothing(sluice: Command, tmp_path: Path) -> 
 def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command, message: MakeMessage) -> None:
     """And the sentence says what leads there."""
     assert sluice("dead-letters", "show") == (3, "", message("./sluice up"))
+
+
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [
+        (("show", "--place", "books:7"), ("--place", "books:7", "TOPIC-PARTITION@OFFSET")),
+        (("discard",), ("--all", "--reason", "--status", "--place")),
+        (("discard", "--all", "--status", "400"), ("--all", "--reason", "--status", "--place")),
+        (("replay", "--set", "batch.size"), ("--set batch.size", "NAME=VALUE")),
+    ],
+)
+def test_a_choice_of_dead_letters_that_means_nothing_is_one_sentence(
+    sluice: Command, message: MakeMessage, words: tuple[str, ...], facts: tuple[str, ...]
+) -> None:
+    """Before any server is looked for."""
+    assert sluice("dead-letters", *words) == (2, "", message(*facts))
+
+
+def test_nothing_is_discarded_where_nobody_can_be_asked(
+    sluice: Command, message: MakeMessage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program says so with an option."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert sluice("dead-letters", "discard", "--all") == (2, "", message("--yes"))
 
 
 def test_two_commands_do_not_share_servers_at_once(sluice: Command, tmp_path: Path) -> None:
