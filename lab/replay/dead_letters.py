@@ -33,7 +33,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 PLACE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)@(?P<offset>\d+)")
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Place:
     """Place of a record in Kafka."""
 
