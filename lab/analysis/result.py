@@ -71,6 +71,8 @@ def analysed(folder: RunFolder) -> RunAnalysis:
         warnings=of_run,
         limited_by=limit,
         rate_rise=cut.rise if run.load == "drain" else None,
+        labels=run.labels,
+        note=run.note,
     )
     return RunAnalysis(folder, cut, result)
 

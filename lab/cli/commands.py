@@ -25,6 +25,7 @@ GROUPS = {
         "compare": ".compare:compare_runs",
         "report": ".report:report",
         "runs": ".history:runs",
+        "label": ".labels:label",
         "page": ".page:page",
         "size": ".size:size",
     },

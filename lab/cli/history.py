@@ -17,10 +17,11 @@ from lab.analysis.figures.limits import recorded_product, stage_text
 from lab.analysis.figures.load_figures import LoadFigures, recorded_load_figures
 from lab.analysis.text import UNKNOWN, count, figure, sparkline
 from lab.cli import complete
-from lab.cli.options import RUNS, JsonOption, RunsOption
+from lab.cli.options import RUNS, JsonOption, RunsOption, parsed_labels
 from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
+from lab.records.marks import marks_text
 from lab.run.folder import LATEST, SUITES, TUNES
 
 ROUGH = "≈: documents ÷ drain time, since the run has no measured window"
@@ -34,6 +35,7 @@ class PastRun(NamedTuple):
         product: The servers under test: `Elasticsearch` or `OpenSearch`.
         is_rough: The rate is documents ÷ drain time: there is no measured window.
         contents: Hashes of the files that its profile names; see `lab.analysis.contents`.
+        labels: Those that the user gave it, by name.
     """
 
     run: str
@@ -47,6 +49,8 @@ class PastRun(NamedTuple):
     product: str
     is_rough: bool = False
     contents: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    note: str = ""
 
     @property
     def rate_text(self) -> str:
@@ -63,12 +67,20 @@ def runs(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Only runs since then: 12h, 2d, 3w or 2026-11-20.")
     ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only runs with this label: branch=main.")
+    ] = None,
     folder: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
     """List the finished runs, by profile."""
-    first = instant(since) if since else None
-    past = [run for run in past_runs(folder) if first is None or datetime.fromisoformat(run.began) >= first]
+    first, wanted = instant(since) if since else None, parsed_labels(label or ()).items()
+    past = [
+        run
+        for run in past_runs(folder)
+        if first is None or datetime.fromisoformat(run.began) >= first
+        if wanted <= run.labels.items()
+    ]
     known = {run.profile for run in past}
     if profile is not None and profile not in known:
         raise ProfileError(f'no run of "{profile}" below {folder}, {suggestion(profile, known, "one of")}')
@@ -76,9 +88,8 @@ def runs(
     if as_json:
         print_json([run._asdict() for run in chosen])
     elif not chosen:
-        console.print(
-            f"no run below {folder} has ended{f' since {since}' if since else ''}; start with: ./sluice run quickstart"
-        )
+        chosen_by = (f" since {since}" if since else "") + "".join(f" with {escape(text)}" for text in label or ())
+        console.print(f"no run below {folder} has ended{chosen_by}; start with: ./sluice run quickstart")
     elif profile is not None:
         show_runs(chosen)
     else:
@@ -121,6 +132,8 @@ def past_runs(folder: Path) -> Iterator[PastRun]:
                 product=recorded_product(result),
                 is_rough=of_load.is_rough,
                 contents=result["environment"].get("contents") or {"mapping": NOT_RECORDED},
+                labels=result.get("labels") or {},
+                note=result.get("note") or "",
             )
         except (OSError, ValueError, KeyError, TypeError):
             # Of a run that is being written, or of another version, nothing is told.
@@ -144,6 +157,9 @@ def show_runs(past: Sequence[PastRun]) -> None:
         table_of(rows, "run", "", "documents", "rate", "latency", "limited by", right=("documents", "rate", "latency"))
     )
     explain_rough(past)
+    for run in past:
+        if marks := marks_text(run.labels, run.note):
+            console.print(f"{run.run}: {escape(marks)}", soft_wrap=True)
     for before, run in pairwise(past):
         if changed := unlike_contents(before.contents, run.contents):
             console.print(

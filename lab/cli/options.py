@@ -1,5 +1,7 @@
 """Options and arguments that several commands share."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +9,8 @@ import typer
 
 from lab.cli import complete
 from lab.console import keep_output_for_json
+from lab.errors import ProfileError
+from lab.records.marks import Marks
 from lab.targets import TargetName
 from producers.registry import DATASETS
 
@@ -18,6 +22,8 @@ PATH_HELP = (
 )
 DOCUMENTS, SERVERS, OUTPUT = "Documents", "Servers", "Output"
 """Groups of options in a command's help."""
+LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,62})=([^\x00-\x1f]{0,200})")
+MOST_NOTE = 1000
 
 ProfileArgument = Annotated[
     str,
@@ -46,6 +52,11 @@ JsonOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+LabelOption = Annotated[
+    list[str] | None,
+    typer.Option("--label", metavar="NAME=VALUE", help="Label of the result: branch=main.", rich_help_panel=OUTPUT),
+]
+NoteOption = Annotated[str | None, typer.Option("--note", help="Note of the result.", rich_help_panel=OUTPUT)]
 OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.", rich_help_panel=OUTPUT)]
 SettingsOption = Annotated[
     list[str] | None,
@@ -115,3 +126,34 @@ PasswordEnv = Annotated[
     str | None, typer.Option("--password-env", metavar="NAME", help="Environment variable that holds the password.")
 ]
 Ca = Annotated[Path | None, typer.Option("--ca", metavar="FILE", help="Authority of the server's certificate, as PEM.")]
+
+
+def parsed_labels(texts: Sequence[str]) -> dict[str, str]:
+    """Labels as they are typed, by name; the last one of a name counts.
+
+    Raises:
+        ProfileError: One of them is none.
+    """
+    found = [LABEL.fullmatch(text) for text in texts]
+    for text, parts in zip(texts, found, strict=True):
+        if parts is None:
+            raise ProfileError(
+                f"--label: got {' '.join(text.split())[:80]}, expected NAME=VALUE, such as branch=main: a name of"
+                " letters, digits, . _ -, and a value of at most 200 characters"
+            )
+    return {parts[1]: parts[2].strip() for parts in found if parts}
+
+
+def marks_of(labels: Sequence[str] | None, note: str | None) -> Marks:
+    """Labels and note of a command line.
+
+    Raises:
+        ProfileError: A label is none or has no value, or the note is too long.
+    """
+    of_run = parsed_labels(labels or ())
+    for name in (name for name, value in of_run.items() if not value):
+        raise ProfileError(f"--label: got {name} without a value, expected NAME=VALUE, such as branch=main")
+    line = " ".join((note or "").split())
+    if len(line) > MOST_NOTE:
+        raise ProfileError(f"--note: got {len(line):,} characters, expected at most {MOST_NOTE:,}")
+    return Marks(of_run, line)

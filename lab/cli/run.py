@@ -20,12 +20,15 @@ from lab.cli.options import (
     FileKeyOption,
     FileOption,
     JsonOption,
+    LabelOption,
+    NoteOption,
     OpenOption,
     ProfileArgument,
     RunsOption,
     SettingsOption,
     TargetFileOption,
     TargetOption,
+    marks_of,
 )
 from lab.cli.page import PageOption, meanwhile
 from lab.console import console, print_json
@@ -89,6 +92,8 @@ def run(
             rich_help_panel=DRIVERS,
         ),
     ] = None,
+    labels: LabelOption = None,
+    note: NoteOption = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
     open_it: OpenOption = False,
@@ -134,7 +139,7 @@ def run(
         ),
         *(settings or []),
     ]
-    expectations = [expectation(text) for text in expect or ()]
+    expectations, marks = [expectation(text) for text in expect or ()], marks_of(labels, note)
     chosen = load_profile(profile, overrides=overrides)
     elsewhere = drivers_of(Drivers.of(drivers, driver or [], start_in), chosen, target)
     servers = servers_of(target, target_file)
@@ -145,7 +150,7 @@ def run(
     files.check()
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     with meanwhile(page, runs), files.without_result(chosen.name):
-        analysis = servers.run(fitted, documents_of, runs, elsewhere)
+        analysis = servers.run(fitted, documents_of, runs, elsewhere, marks=marks)
     show_result(analysis, open_it=open_it)
     result = analysis.result
     print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))

@@ -23,12 +23,15 @@ from lab.cli.beforehand import warn_of_others
 from lab.cli.options import (
     RUNS,
     JsonOption,
+    LabelOption,
+    NoteOption,
     OpenOption,
     ProfileArgument,
     RunsOption,
     SettingsOption,
     TargetFileOption,
     TargetOption,
+    marks_of,
 )
 from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of
@@ -38,6 +41,7 @@ from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles.races import ad_hoc_suite
 from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
+from lab.records.marks import NO_MARKS, Marks
 from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import SUITES, become_latest, check_runs
 from lab.suite.bench import Bench
@@ -90,6 +94,8 @@ def suite(
     settings: SettingsOption = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
+    labels: LabelOption = None,
+    note: NoteOption = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
     open_it: OpenOption = False,
@@ -111,6 +117,7 @@ def suite(
         plan=plan,
         as_json=as_json,
         duets=duets,
+        marks=marks_of(labels, note),
     )
     return perform(chosen, options)
 
@@ -136,6 +143,8 @@ def race(
     resume: ResumeOption = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
+    labels: LabelOption = None,
+    note: NoteOption = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
     open_it: OpenOption = False,
@@ -159,6 +168,7 @@ def race(
         plan=plan,
         as_json=as_json,
         duets=duets,
+        marks=marks_of(labels, note),
     )
     return perform(chosen, options)
 
@@ -186,6 +196,7 @@ class SuiteOptions:
     plan: bool = False
     as_json: bool = False
     duets: bool = False
+    marks: Marks = NO_MARKS
 
 
 def perform(suite: Suite, options: SuiteOptions) -> int:
@@ -223,7 +234,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
         bench_of = servers.duet_bench if wanted.duets else servers.bench
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
-            folder = begun or SuiteFolder.begin(runs, wanted)
+            folder = begun or SuiteFolder.begin(runs, wanted.model_copy(update=vars(options.marks)))
             display = SuiteDisplay(wanted, folder.runs(), expected.each)
             try:
                 resize = Resizing(request, chosen, bench, folder)

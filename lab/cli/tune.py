@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,11 +23,14 @@ from lab.cli.options import (
     FileKeyOption,
     FileOption,
     JsonOption,
+    LabelOption,
+    NoteOption,
     OpenOption,
     RunsOption,
     SettingsOption,
     TargetFileOption,
     TargetOption,
+    marks_of,
 )
 from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of, shorthand
@@ -41,6 +44,7 @@ from lab.profiles.datasets import known_dataset
 from lab.profiles.loader import effective
 from lab.profiles.spaces import Start, allowed_problem, candidates_of, load_space
 from lab.profiles.suites import rate_docs_per_s
+from lab.records.marks import Marks
 from lab.records.tune import Candidate, LeftOut, TunePlan, TuneResult
 from lab.run.folder import TUNES, become_latest, check_runs
 from lab.suite.loads import is_drain
@@ -99,6 +103,8 @@ def tune(
     resume: TuneResumeOption = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
+    labels: LabelOption = None,
+    note: NoteOption = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
     open_it: OpenOption = False,
@@ -117,7 +123,7 @@ def tune(
         allow=tuple(allow or ()),
         target=target,
     )
-    tuning = Tuning.of(start, options, servers_of(target, target_file))
+    tuning = Tuning.of(start, options, servers_of(target, target_file)).marked(marks_of(labels, note))
     if plan:
         show_tune_plan(tuning.plan, tuning.takes)
         return 0
@@ -143,6 +149,8 @@ def screen(
     resume: TuneResumeOption = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
+    labels: LabelOption = None,
+    note: NoteOption = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
     open_it: OpenOption = False,
@@ -162,7 +170,7 @@ def screen(
         screens=True,
         tried=tuple(tried or ()),
     )
-    tuning = Tuning.of(start, options, servers_of(target, target_file))
+    tuning = Tuning.of(start, options, servers_of(target, target_file)).marked(marks_of(labels, note))
     if plan:
         show_tune_plan(tuning.plan, tuning.takes)
         return 0
@@ -340,6 +348,10 @@ class Tuning:
         return Tuning(
             was, self.start, self.servers, self.takes, self.dataset_of, self.documents, side_by_side=self.side_by_side
         )
+
+    def marked(self, marks: Marks) -> "Tuning":
+        """The search with labels and a note."""
+        return replace(self, plan=self.plan.model_copy(update=vars(marks)))
 
     @staticmethod
     def identity(plan: TunePlan) -> tuple[object, ...]:

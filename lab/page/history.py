@@ -17,10 +17,11 @@ from lab.analysis.figures.rates import index_totals, rate_per_s, read_s
 from lab.errors import ProfileError, WritingError
 from lab.files import write_whole
 from lab.page.tree import RunTree
+from lab.records.marks import marks_text
 from lab.records.samples import Sample
 
 INDEX = ".page-index.json"
-VERSION = 3
+VERSION = 4
 """Of the index: one of another version is made anew."""
 SPARKS = 24
 SORTS = ("started_s", "profile", "status", *(name for name, _ in (RATE, LATENCY)))
@@ -41,7 +42,7 @@ class Question:
     """Query of a browser to the history.
 
     Attributes:
-        words: A row has each of them in its profile, id, verdict or status.
+        words: A row has each of them in its profile, id, verdict, status, labels or note.
     """
 
     words: tuple[str, ...] = ()
@@ -205,7 +206,7 @@ class History:
 def fits(row: Row, question: Question) -> bool:
     """Check that a query selects a row."""
     status = SHOWN_AS.get(row["status"], row["status"])
-    text = " ".join(str(word) for word in (row["id"], row["profile"], status, row["verdict"])).casefold()
+    text = " ".join(str(word) for word in (row["id"], row["profile"], status, row["verdict"], row["marks"])).casefold()
     return question.kind in (None, row["kind"]) and all(word in text for word in question.words)
 
 
@@ -223,6 +224,7 @@ def blank(name: str, kind: str) -> Row:
         "is_rough": False,
         "spark": [],
         "verdict": "",
+        "marks": "",
     }
 
 
@@ -240,6 +242,7 @@ def of_result(file: Path, name: str) -> Row:
         "is_rough": of_load.is_rough,
         "spark": spark(file.parent / "samples.ndjson"),
         "verdict": verdict(result),
+        "marks": marks_text(result.get("labels") or {}, result.get("note") or ""),
     }
 
 
@@ -300,6 +303,7 @@ def begun(name: str, kind: Literal["suite", "tune"], plan: Mapping[str, Any]) ->
         "started_s": plan["started_s"],
         "status": "unfinished",
         "verdict": plan["question"],
+        "marks": marks_text(plan.get("labels") or {}, plan.get("note") or ""),
     }
 
 

@@ -25,7 +25,8 @@ SERIES = {
 FIELDS = {
     **of_type("date", "@timestamp", "run.started"),
     **of_type("boolean", "run.verified"),
-    **of_type("keyword", "run.id", "run.name", "run.profile", "run.target"),
+    **of_type("keyword", "run.id", "run.name", "run.profile", "run.target", "run.labels"),
+    **of_type("text", "run.note"),
     **of_type("keyword", "kind", "phase", "process", "latency", "connector_state", "sources_lost"),
     **of_type("double", *(f"{name}_{scope}" for name in SERIES for scope in SCOPES)),
     **of_type("double", "since_load_s", "machine_cpu_percent", "cpu_cores", "one_in", "latency_ms"),
@@ -46,6 +47,7 @@ class Label:
         load_started_s: The instant that is t = 0 on the dashboard; `None` when there was no load.
         verified: `None` while the run is under way.
         cpu_cores: Those that the run could use; `None` on another machine than ours.
+        labels: Each as `name=value`; empty without any.
     """
 
     run_id: str
@@ -55,6 +57,8 @@ class Label:
     target: str
     verified: bool | None = None
     cpu_cores: float | None = None
+    labels: tuple[str, ...] = ()
+    note: str = ""
 
     def source(self) -> dict[str, Any]:
         """The field `run` of a document; readers choose a run by its `name`."""
@@ -66,6 +70,8 @@ class Label:
             "verified": self.verified,
             "cpu_cores": self.cpu_cores,
             "target": self.target,
+            "labels": list(self.labels) or None,
+            "note": self.note or None,
         }
         return without_unknown(values)
 
@@ -80,6 +86,8 @@ def label_of(run: Run) -> Label:
         target=run.environment.target,
         verified=run.verification.verified,
         cpu_cores=run.environment.cpu_cores,
+        labels=tuple(f"{name}={value}" for name, value in run.labels.items()),
+        note=run.note,
     )
 
 

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from lab.records.base import Count, Record
 from lab.records.run import Environment, Phase, RunWarning
 from lab.records.verification import Documents, SinkLedger, Verification
@@ -68,6 +70,7 @@ class Result(Record):
         content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
         rate_rise: Of a drain, the rate in the second half of the first 6 s after the warm-up over that in the first
             half; `None`: too few samples to tell.
+        labels: Names and values that the user gave the run; empty in results of older versions, as `note`.
     """
 
     schema_version: Literal[1] = 1
@@ -89,3 +92,5 @@ class Result(Record):
     warnings: tuple[RunWarning, ...]
     limited_by: Limit | None = None
     rate_rise: float | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    note: str = ""

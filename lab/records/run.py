@@ -312,6 +312,8 @@ class Run(Record):
         deployment: Of a run whose profile says `maintain`; `None` for every other one.
         drivers: Of a stream that several drivers on other hosts sent, by share; empty for every other load.
         command: The command line that started the run, word by word, so that a reader can start it again.
+        labels: Names and values that the user gave the run, such as `branch`; `baseline` names it for comparisons.
+        note: Text that the user gave the run; empty without any.
     """
 
     run_id: str
@@ -343,6 +345,8 @@ class Run(Record):
     deployment: Deployment | None = None
     drivers: tuple[Driver, ...] = ()
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)
+    labels: dict[str, str] = Field(default_factory=dict)
+    note: str = ""
 
     @property
     def source_bytes(self) -> int | None:

@@ -116,6 +116,8 @@ class SuitePlan(Record):
         published: Names a file of `experiments/published`, without .yaml.
         skipped: Variant → why it cannot run on this machine.
         command: The command line, word by word.
+        labels: Names and values that the user gave the suite; `baseline` names it for comparisons.
+        note: Text that the user gave the suite; empty without any.
     """
 
     suite: str
@@ -146,6 +148,8 @@ class SuitePlan(Record):
     crossings: tuple[Crossing, ...] = ()
     skipped: dict[str, str] = {}
     command: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
+    note: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:

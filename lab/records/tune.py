@@ -108,6 +108,8 @@ class TunePlan(Record):
         start_values: Of a screening: setting → value of the start, `None` for the server's own default.
         target: Where the servers are.
         command: The command line, word by word.
+        labels: Names and values that the user gave the tune.
+        note: Text that the user gave the tune; empty without any.
     """
 
     tune: str
@@ -132,6 +134,8 @@ class TunePlan(Record):
     start_values: dict[str, JsonValue] = Field(default_factory=dict)
     target: str = "local"
     command: tuple[str, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict)
+    note: str = ""
 
     def candidate(self, name: str) -> Candidate:
         """The candidate of that name."""

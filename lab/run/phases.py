@@ -13,6 +13,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import Target
 from lab.monitor import CLOCK
 from lab.profiles import Profile
+from lab.records.marks import NO_MARKS, Marks
 from lab.records.run import Phase, PhaseName
 from lab.run.folder import RunFolder
 from lab.run.load.drivers import Drivers
@@ -132,6 +133,7 @@ class RunRequest:
         inputs: What earlier runs of a suite have filled and made, and this one may add to; `None` for a single run.
         drivers: Those on other hosts that stream the documents; `None` where this process does all of it.
         gate: Called before each phase, which waits for its return.
+        marks: Labels and note of the run.
     """
 
     profile: Profile
@@ -143,6 +145,7 @@ class RunRequest:
     inputs: Inputs | None = None
     drivers: Drivers | None = None
     gate: Gate = open_gate
+    marks: Marks = NO_MARKS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -239,6 +239,7 @@ class _RunUnderWay:
             questions=self.questions,
             deployment=self.deployment,
             store_size_bytes=self.store_size_bytes,
+            **vars(run.marks),
             **self.load.record(),
         )
 

@@ -24,6 +24,7 @@ from lab.profiles.maintain import refusal_of
 from lab.profiles.mapping import leaves, load_mapping
 from lab.profiles.problems import Place, Problem, suggestion
 from lab.profiles.suites import Suite
+from lab.records.marks import NO_MARKS, Marks
 from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
@@ -101,7 +102,15 @@ class Servers(ABC):
             beside: Profiles that will run on the same servers.
         """
 
-    def run(self, profile: Profile, dataset: Dataset, runs: Path, drivers: Drivers | None = None) -> RunAnalysis:
+    def run(
+        self,
+        profile: Profile,
+        dataset: Dataset,
+        runs: Path,
+        drivers: Drivers | None = None,
+        *,
+        marks: Marks = NO_MARKS,
+    ) -> RunAnalysis:
         """Run a fitted profile once, its stream sent by drivers on other hosts where there are some; analyse it."""
         refuse_updates(profile, dataset)
         refuse_empty_indices(profile, dataset)
@@ -109,7 +118,9 @@ class Servers(ABC):
             target = warmed_up(profile, dataset, self.target(profile))
             folder = RunFolder.create(runs, profile.name)
             try:
-                request = RunRequest(profile, dataset, target, folder, command=typed_command(), drivers=drivers)
+                request = RunRequest(
+                    profile, dataset, target, folder, command=typed_command(), drivers=drivers, marks=marks
+                )
                 write_records(request, RunDisplay().showing())
             finally:
                 # Servers of others keep nothing of ours.

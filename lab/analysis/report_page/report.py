@@ -15,6 +15,7 @@ from lab.analysis.report_page.summary import load_sentence, outcome_sentence
 from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
 from lab.files import write_whole
+from lab.records.marks import marks_text
 from lab.records.result import Result
 from lab.records.run import Run
 
@@ -44,6 +45,7 @@ def report(analysis: RunAnalysis) -> str:
     page = partial(
         PAGES.get_template("report_page/run.html").render,
         **_answer(run, result),
+        marks=marks_text(run.labels, run.note),
         profile=folder.profile,
         charts=charts(run, analysis.windows),
         ramp=ramp(steps, bound, due) if steps else None,

@@ -19,6 +19,7 @@ from lab.analysis.suite.names import (
 )
 from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.files import write_whole
+from lab.records.marks import marks_text
 from lab.records.suite import SuiteResult
 
 
@@ -58,6 +59,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         title=f"{suite_title(plan, result.figures)}: {result.repeats}",
         heading=suite_title(plan, result.figures),
         question=plan.question,
+        marks=marks_text(plan.labels, plan.note),
         plan=plan,
         limit=limit_text(plan),
         result=result,

@@ -17,6 +17,7 @@ from lab.analysis.tune.screening import OF_THE_SCREENING, group_of, grouped, rat
 from lab.analysis.tune.sentences import OF_THE_MIX, TRIED, change, is_shown
 from lab.files import write_whole
 from lab.profiles.suites import AGAIN
+from lab.records.marks import marks_text
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, MixedEffect, TuneResult, combination_name
 
@@ -52,6 +53,7 @@ def tune_report(folder: Path, result: TuneResult) -> str:
         title=f"{'screen' if plan.screens else 'tune'} {plan.profile}: {LABELS[plan.goal.name]}",
         heading=f"{'screen' if plan.screens else 'tune'} {plan.profile}",
         question=plan.question,
+        marks=marks_text(plan.labels, plan.note),
         plan=plan,
         result=result,
         goal=LABELS[plan.goal.name],

@@ -108,7 +108,8 @@ function cells(row) {
     // What a tune compares stands in its report.
     () => row.kind === "tune" ? "" : tick(row),
     instant(row.started_s),
-    () => make("span", {}, row.kind === "run" ? null : make("b", {}, `${row.kind} `), row.profile, make("small", {}, lastPart(row.id))),
+    () => make("span", {}, row.kind === "run" ? null : make("b", {}, `${row.kind} `), row.profile, make("small", {}, lastPart(row.id)),
+      row.marks ? make("small", {}, row.marks) : null),
     () => make("span", { class: TONES[row.status] }, STATUS[row.status] ?? row.status),
     () => rate(row),
     () => spark(row.spark ?? []),

@@ -96,7 +96,7 @@ class Servers:
         """The profile itself."""
         return profile
 
-    def run(self, *_: object) -> RunAnalysis:
+    def run(self, *_: object, **__: object) -> RunAnalysis:
         """The run and its result, or the error that ended it."""
         if isinstance(self.ending, SluiceError):
             raise self.ending

@@ -177,3 +177,14 @@ def test_a_run_of_another_mapping_under_the_same_name_is_told(
 
     assert lines == [message("20260203-000000", "mapping", "20260202-000000")]
     assert words_of(sluice_runs()[1])[0] == ["shop", "3", "20260203-000000", "3,000/s", "█"]
+
+
+def test_runs_are_chosen_by_their_labels(folder: Path, sluice_runs: RunsCommand) -> None:
+    """Each label that is named must be there."""
+    for number, branch in ((1, "main"), (2, "other")):
+        file = folder / "quickstart" / f"2026010{number}-000000" / "result.json"
+        labels = {"labels": {"branch": branch, "commit": "abc"}}
+        file.write_bytes(orjson.dumps(orjson.loads(file.read_bytes()) | labels))
+    lines = sluice_runs("quickstart", "--label", "commit=abc", "--label", "branch=main")[1]
+    assert [line.split()[0] for line in lines[2:3]] == ["20260101-000000"]
+    assert lines[3:] == ["20260101-000000: branch=main, commit=abc"]
