@@ -1,17 +1,58 @@
 """The files that tell a CI system how a run ended, whatever its end: `--junit` and `--summary`."""
 
+import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Annotated
 from xml.etree import ElementTree
 
+import typer
 from rich.markup import escape
 
 from lab.analysis.report_page.markdown import plain_line
 from lab.console import console
-from lab.errors import ProfileError, SluiceError, VerificationError, WritingError, writing
+from lab.errors import ExpectationError, ProfileError, SluiceError, VerificationError, WritingError, writing
+from lab.records.result import Result
+
+CHECKS = "Checks, for CI"
+NO_RESULT = "**✗ no result**:"
+JunitOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write all that is expected as a JUnit file.", rich_help_panel=CHECKS),
+]
+SummaryOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Append the result as Markdown, such as to $GITHUB_STEP_SUMMARY.", rich_help_panel=CHECKS
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When something ran, in seconds since the epoch, and facts about it for a JUnit file."""
+
+    started_s: float
+    ended_s: float
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Everything that was expected of a run or of a suite.
+
+    Attributes:
+        failures: What was expected → why it is not so; `None` where it is.
+        undecided: What was expected → why nothing tells whether it is so.
+    """
+
+    failures: Mapping[str, str | None]
+    undecided: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -20,11 +61,22 @@ class CiFiles:
 
     Attributes:
         junit: Written anew.
-        summary: Appended to, as the steps of a job share one.
+        summary: Appended to, as the steps of a job share one; earlier attempts at a profile without a result go.
     """
 
     junit: Path | None = None
     summary: Path | None = None
+
+    @classmethod
+    def checked(cls, junit: Path | None, summary: Path | None) -> "CiFiles":
+        """The files, which can be written.
+
+        Raises:
+            ProfileError: One of them cannot.
+        """
+        files = cls(junit, summary)
+        files.check()
+        return files
 
     def check(self) -> None:
         """See that they can be written; nothing is made, and nothing of what is there changes.
@@ -45,12 +97,18 @@ class CiFiles:
     @contextmanager
     def without_result(self, profile: str) -> Iterator[None]:
         """Write them, too, if the run of a profile ends before it has a result."""
+        started_s = time.time()
         try:
             yield
         except SluiceError as error:
             ending, checks = error, {"verified": str(error)}
-            kind = "failure" if isinstance(error, VerificationError) else "error"
-            self.write(ending, lambda: junit_file(profile, checks, kind), lambda: error_markdown(profile, ending))
+            kind = "failure" if isinstance(error, (VerificationError, ExpectationError)) else "error"
+            timing = Timing(started_s, time.time())
+            self.write(
+                ending,
+                lambda: junit_file(profile, checks, kind, timing=timing),
+                lambda: error_markdown(profile, ending),
+            )
             raise
 
     def write(
@@ -63,13 +121,24 @@ class CiFiles:
         """
         unwritten = [
             *_unwritten("junit", self.junit, "wb", junit_of),
-            *_unwritten("summary", self.summary, "ab", lambda: summary_of().encode()),
+            *_unwritten("summary", self.summary, "ab", lambda: self._last_section(summary_of()).encode()),
         ]
         if ending is None and unwritten:
             return WritingError("; ".join(unwritten))
         for sentence in unwritten:
             console.print(f"[yellow]![/yellow] {escape(sentence)}", soft_wrap=True)
         return ending
+
+    def _last_section(self, text: str) -> str:
+        """The section to append, once those of earlier attempts without a result are out of the file."""
+        head, _, _ = text.partition("\n")
+        if self.summary and self.summary.is_file():
+            with writing(self.summary):
+                before = self.summary.read_text("utf-8")
+                kept = re.sub(rf"^{re.escape(head)}\n\n{re.escape(NO_RESULT)}.*\n\n", "", before, flags=re.MULTILINE)
+                if kept != before:
+                    self.summary.write_text(kept, "utf-8")
+        return text
 
 
 def _try_out(path: Path) -> None:
@@ -92,25 +161,51 @@ def _unwritten(option: str, path: Path | None, mode: str, content: Callable[[], 
         yield f"--{option}: {error}"
 
 
-def junit_file(profile: str, checks: Mapping[str, str | None], kind: str = "failure") -> bytes:
+def junit_file(
+    profile: str,
+    checks: Mapping[str, str | None],
+    kind: str = "failure",
+    *,
+    undecided: Mapping[str, str] | None = None,
+    timing: Timing | None = None,
+) -> bytes:
     """What was expected of a run, as a JUnit file.
 
     Args:
-        checks: What was expected → why it is not so; `None` where it is.
+        checks: What was expected → why it is not so; `None` where it is. The first one has the time of the run.
         kind: `failure`, or `error` where the run came to no end that could be judged.
+        undecided: What was expected → why nothing tells; skipped tests, of which CI systems tell and do not fail.
     """
     failed = sum(failure is not None for failure in checks.values())
-    counts = {"tests": len(checks), "failures": 0, "errors": 0} | {f"{kind}s": failed}
-    of_suite = {name: str(number) for name, number in counts.items()}
+    skipped = undecided or {}
+    counts = {"tests": len(checks) + len(skipped), "failures": 0, "errors": 0} | {f"{kind}s": failed}
+    of_suite = {name: str(number) for name, number in (counts | ({"skipped": len(skipped)} if skipped else {})).items()}
+    if timing:
+        of_suite["time"] = f"{timing.ended_s - timing.started_s:.3f}"
+        of_suite["timestamp"] = datetime.fromtimestamp(timing.started_s, UTC).isoformat(timespec="seconds")
     suite = ElementTree.Element("testsuite", {"name": f"sluice {profile}"} | of_suite)
-    for name, failure in checks.items():
+    if timing and timing.properties:
+        properties = ElementTree.SubElement(suite, "properties")
+        for name, value in timing.properties.items():
+            ElementTree.SubElement(properties, "property", name=name, value=value)
+    for place, (name, failure) in enumerate({**checks, **skipped}.items()):
         case = ElementTree.SubElement(suite, "testcase", classname=profile, name=name)
+        if timing:
+            case.set("time", "0.000" if place else of_suite["time"])
         if failure is not None:
-            ElementTree.SubElement(case, kind, message=failure)
+            ElementTree.SubElement(case, "skipped" if name in skipped else kind, message=failure)
     file: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return file + b"\n"
 
 
+def timing_of(result: Result) -> Timing:
+    """When a run began and ended, with the time of each phase, its labels and what it ran on."""
+    phases = {f"phase.{phase.name}_s": f"{phase.ended_s - phase.started_s:.3f}" for phase in result.phases}
+    labels = {f"label.{name}": value for name, value in result.labels.items()}
+    note = {"note": result.note} if result.note else {}
+    return Timing(result.started_s, result.ended_s, {"run": result.run_id, **phases, **labels, **note})
+
+
 def error_markdown(profile: str, error: SluiceError) -> str:
     """A run without a result, for the summary of a CI job."""
-    return f"## {plain_line(profile)}\n\n**✗ no result**: {plain_line(str(error))}\n\n"
+    return f"## {plain_line(profile)}\n\n{NO_RESULT} {plain_line(str(error))}\n\n"

@@ -165,12 +165,7 @@ def show(comparison: Comparison, *, every: bool) -> None:
     show_contents(comparison)
     if not comparison.comparable:
         return
-    rows = [
-        row
-        for row in comparison.rows
-        if (every or row.name in KEY_FIGURES) and (row.first is not None or row.second is not None)
-        if every or not repeats(row, comparison.rows)
-    ]
+    rows = shown_rows(comparison, every=every)
     console.print(metrics_table(rows, has_verdicts=comparison.has_verdicts))
     if any(row.differing for row in rows):
         console.print("!: not comparable, since the inputs marked above differ")
@@ -187,6 +182,16 @@ def show(comparison: Comparison, *, every: bool) -> None:
             "no verdict: the two were measured at different times, and nothing tells what changed meanwhile; run both"
             " in one suite, or in two beside the same control, each with `--starts 3` or more"
         )
+
+
+def shown_rows(comparison: Comparison, *, every: bool) -> list[Row]:
+    """The key figures that either side knows, each once; or all that they know."""
+    return [
+        row
+        for row in comparison.rows
+        if (every or row.name in KEY_FIGURES) and (row.first is not None or row.second is not None)
+        if every or not repeats(row, comparison.rows)
+    ]
 
 
 def show_contents(comparison: Comparison) -> None:

@@ -4,11 +4,15 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+import typer
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.load_figures import is_measured, why_no_window
 from lab.analysis.figures.scopes import default_scope, is_scope_of, scopes_text
 from lab.analysis.text import figure
+from lab.cli.ci_files import CHECKS
 from lab.errors import ExpectationError, ProfileError, SluiceError, VerificationError
 from lab.profiles.problems import suggestion
 from lab.records.result import Result
@@ -19,7 +23,19 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-BOUND = re.compile(r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*(\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*", re.IGNORECASE)
+BOUND = re.compile(
+    r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*(\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([x×*]?\s*baseline)?\s*",
+    re.IGNORECASE,
+)
+ExpectOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LIMIT",
+        help="Exit status 5 unless METRIC or METRIC/SCOPE meets it: indexing_rate>5000, rss_bytes_max/connect<1e9,"
+        " indexing_rate>=0.95 baseline.",
+        rich_help_panel=CHECKS,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -28,6 +44,7 @@ class Expectation:
 
     Attributes:
         name: Of the metric, in full.
+        of_baseline: The bound is one of the ratio to a baseline.
     """
 
     text: str
@@ -35,6 +52,7 @@ class Expectation:
     scope: str
     comparison: str
     bound: float
+    of_baseline: bool = False
 
     def failure(self, result: Result) -> str | None:
         """Why the run does not hold it; `None` when it does."""
@@ -67,7 +85,7 @@ def expectation(text: str) -> Expectation:
     if scope is None or not is_scope_of(meant[0], scope):
         raise ProfileError(f"--expect: got {text}, expected {meant[0]}/SCOPE, where SCOPE is {scopes_text(meant[0])}")
     bound = float(re.sub("[,_]", "", parts[4]))
-    return Expectation(text, meant[0], scope, parts[3], bound)
+    return Expectation(text, meant[0], scope, parts[3], bound, of_baseline=parts[5] is not None)
 
 
 def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_letters: bool) -> dict[str, str | None]:
@@ -78,7 +96,7 @@ def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_let
     if no_dead_letters:
         refused = result.documents.dead_lettered
         checks["no dead letters"] = f"{refused:,} dead letters" if refused else None
-    return checks | {each.text: each.failure(result) for each in expectations}
+    return checks | {each.text: each.failure(result) for each in expectations if not each.of_baseline}
 
 
 def ending_of(checks: Mapping[str, str | None]) -> SluiceError | None:

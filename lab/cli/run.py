@@ -1,6 +1,5 @@
 """`sluice run`: one profile, from servers to report."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,8 +8,9 @@ from rich.markup import escape
 from lab.analysis.report_page.markdown import run_markdown
 from lab.analysis.report_page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis
-from lab.cli.ci_files import CiFiles, junit_file
-from lab.cli.expectations import ending_of, expectation, failures
+from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption, against_baseline, baseline_of
+from lab.cli.ci_files import CHECKS, Checks, CiFiles, JunitOption, SummaryOption, junit_file, timing_of
+from lab.cli.expectations import ExpectOption, ending_of, expectation, failures
 from lab.cli.options import (
     RUNS,
     SERVERS,
@@ -46,7 +46,7 @@ from lab.targets.servers import Servers
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 
-DRIVERS, CHECKS = "Drivers on other hosts", "Checks, for CI"
+DRIVERS = "Drivers on other hosts"
 
 
 def run(
@@ -98,32 +98,18 @@ def run(
     page: PageOption = None,
     open_it: OpenOption = False,
     as_json: JsonOption = False,
-    expect: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LIMIT",
-            help="Exit status 5 unless METRIC or METRIC/SCOPE meets it: indexing_rate>5000, rss_bytes_max/connect<1e9.",
-            rich_help_panel=CHECKS,
-        ),
-    ] = None,
+    expect: ExpectOption = None,
     fail_on_dead_letters: Annotated[
         bool,
         typer.Option(
             "--fail-on-dead-letters", help="Exit status 5 if documents were rejected.", rich_help_panel=CHECKS
         ),
     ] = False,
-    junit: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write all that is expected as a JUnit file.", rich_help_panel=CHECKS),
-    ] = None,
-    summary: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Append the result as Markdown, such as to $GITHUB_STEP_SUMMARY.",
-            rich_help_panel=CHECKS,
-        ),
-    ] = None,
+    baseline: BaselineOption = None,
+    baseline_optional: BaselineOptionalOption = False,
+    vary: VaryOption = None,
+    junit: JunitOption = None,
+    summary: SummaryOption = None,
 ) -> int:
     """Run a profile: start what is missing, load, verify, measure, report."""
     overrides = [
@@ -146,8 +132,10 @@ def run(
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
     check_runs(runs)
-    files = CiFiles(junit, summary)
-    files.check()
+    beside = baseline_of(
+        baseline, runs / chosen.name, optional=baseline_optional, vary=vary or (), expectations=expectations
+    )
+    files = CiFiles.checked(junit, summary)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     with meanwhile(page, runs), files.without_result(chosen.name):
         analysis = servers.run(fitted, documents_of, runs, elsewhere, marks=marks)
@@ -156,11 +144,18 @@ def run(
     print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))
     if as_json:
         print_json(result)
-    checks = failures(result, expectations, no_dead_letters=fail_on_dead_letters)
+    checks = Checks(failures(result, expectations, no_dead_letters=fail_on_dead_letters))
+    table = ""
+    if beside:
+        of_ratios, table = against_baseline(beside, analysis.folder.path, expectations)
+        checks = Checks({**checks.failures, **of_ratios.failures}, of_ratios.undecided)
     if ending := files.write(
-        ending_of(checks),
-        lambda: junit_file(result.profile, checks),
-        lambda: run_markdown(analysis.folder.run, result, analysis.folder.samples, checks),
+        ending_of(checks.failures),
+        lambda: junit_file(result.profile, checks.failures, undecided=checks.undecided, timing=timing_of(result)),
+        lambda: (
+            run_markdown(analysis.folder.run, result, analysis.folder.samples, checks.failures, checks.undecided)
+            + table
+        ),
     ):
         raise ending
     return 0

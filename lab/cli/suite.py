@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,10 @@ from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.scope_table import scopes_of
 from lab.analysis.suite.tables import suite_table
 from lab.cli import complete
+from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption, baseline_of
 from lab.cli.beforehand import warn_of_others
+from lab.cli.ci_files import CiFiles, JunitOption, SummaryOption
+from lab.cli.expectations import ExpectOption
 from lab.cli.options import (
     RUNS,
     JsonOption,
@@ -35,6 +38,7 @@ from lab.cli.options import (
 )
 from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of
+from lab.cli.suite_checks import SuiteChecks, ratios_expected
 from lab.cli.suite_display import SuiteDisplay, show_plan
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
@@ -100,9 +104,19 @@ def suite(
     page: PageOption = None,
     open_it: OpenOption = False,
     as_json: JsonOption = False,
+    expect: ExpectOption = None,
+    baseline: BaselineOption = None,
+    baseline_optional: BaselineOptionalOption = False,
+    vary: VaryOption = None,
+    junit: JunitOption = None,
+    summary: SummaryOption = None,
 ) -> int:
     """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
+    expectations = ratios_expected(expect or ())
+    beside = baseline_of(
+        baseline, runs / SUITES / chosen.name, optional=baseline_optional, vary=vary or (), expectations=expectations
+    )
     options = SuiteOptions(
         measures=measures_of(repeats, minutes, precision),
         resume=resume,
@@ -118,6 +132,7 @@ def suite(
         as_json=as_json,
         duets=duets,
         marks=marks_of(labels, note),
+        checking=SuiteChecks(CiFiles.checked(junit, summary), expectations, beside),
     )
     return perform(chosen, options)
 
@@ -197,6 +212,7 @@ class SuiteOptions:
     as_json: bool = False
     duets: bool = False
     marks: Marks = NO_MARKS
+    checking: SuiteChecks = field(default_factory=SuiteChecks)
 
 
 def perform(suite: Suite, options: SuiteOptions) -> int:
@@ -230,7 +246,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     if begun:
         begun.path.touch()  # The live page takes the suite that was written last for the one under way.
     warn_of_others(options.target, *(() if wanted.duets or wanted.rate else ("--duets",)), "more --minutes")
-    with meanwhile(options.page, runs):
+    with meanwhile(options.page, runs), options.checking.files.without_result(chosen.name):
         bench_of = servers.duet_bench if wanted.duets else servers.bench
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
@@ -249,7 +265,8 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
                     again = escape(shlex.join(wanted.command))
                     console.print(f"interrupted; resume with: {again} --resume", soft_wrap=True)
                 raise
-        return conclude(folder, runs, open_it=options.open_it, as_json=options.as_json)
+        result = conclude(folder, runs, open_it=options.open_it, as_json=options.as_json)
+    return options.checking.checked(folder, result)
 
 
 def refuse_unfit(plan: SuitePlan, suite: Suite, servers: Servers) -> None:
@@ -452,7 +469,7 @@ def without_servers(variant: Variant) -> Variant:
     return variant.model_copy(update={"servers": ""})
 
 
-def conclude(folder: SuiteFolder, runs: Path, *, open_it: bool, as_json: bool) -> int:
+def conclude(folder: SuiteFolder, runs: Path, *, open_it: bool, as_json: bool) -> SuiteResult:
     """Analyse, print, report.
 
     Raises:
@@ -466,7 +483,7 @@ def conclude(folder: SuiteFolder, runs: Path, *, open_it: bool, as_json: bool) -
         print_json(result)
     if not any(run.status == "verified" and run.variant == result.plan.control for run in result.runs):
         raise VerificationError("this suite is void: no run of its control is verified; the report has the reasons")
-    return 0
+    return result
 
 
 def print_result(result: SuiteResult) -> None:

@@ -13,6 +13,7 @@ from lab.analysis.report_page.terminal import (
     verdict_line,
 )
 from lab.analysis.text import bytes_text
+from lab.records.marks import marks_text
 from lab.records.result import Result
 from lab.records.run import Environment, Run
 from lab.records.samples import Sample
@@ -21,15 +22,24 @@ LINE_WIDTH = 120
 """For the verdict with the rate's course; a page breaks longer lines itself."""
 
 
-def run_markdown(run: Run, result: Result, samples: Sequence[Sample], checks: Mapping[str, str | None]) -> str:
+def run_markdown(
+    run: Run,
+    result: Result,
+    samples: Sequence[Sample],
+    checks: Mapping[str, str | None],
+    undecided: Mapping[str, str] | None = None,
+) -> str:
     """Verdict, what was expected, figures, warnings, and how to run it again.
 
     Args:
         checks: What was expected → why it is not so; `None` where it is.
+        undecided: What was expected → why nothing tells whether it is so.
     """
     questions = load_questions(result)
     lines = [f"## {plain_line(result.profile)}", "", f"**{verdict_line(result, samples, LINE_WIDTH).plain}**", ""]
-    lines += [plain_line(result.question), "", *_checks(checks)]
+    marks = marks_text(result.labels, result.note)
+    lines += [plain_line(result.question), "", *([plain_line(marks), ""] if marks else [])]
+    lines += check_lines(checks, undecided or {})
     if questions:
         stem = query_stem(result)
         cells = ([question, *(cell.plain for cell in query_cells(result, stem, question))] for question in questions)
@@ -44,9 +54,12 @@ def run_markdown(run: Run, result: Result, samples: Sequence[Sample], checks: Ma
     return "\n".join(lines) + "\n"
 
 
-def _checks(checks: Mapping[str, str | None]) -> Iterator[str]:
+def check_lines(checks: Mapping[str, str | None], undecided: Mapping[str, str]) -> Iterator[str]:
+    """A line for each thing that was expected: held, missed, or not to be told."""
     for name, failure in checks.items():
         yield f"- ✗ {plain_line(failure)}" if failure else f"- ✓ {plain_line(name)}"
+    for name, why in undecided.items():
+        yield f"- ? {plain_line(name)}: cannot tell: {plain_line(why)}"
     yield ""
 
 

@@ -1,6 +1,8 @@
 """The files that tell a CI system how a run ended."""
 
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 from xml.etree import ElementTree
 
@@ -9,8 +11,9 @@ import pytest
 from lab.analysis.result import RunAnalysis, analyse
 from lab.cli import run as run_command
 from lab.cli.app import main
-from lab.cli.ci_files import CiFiles, junit_file
+from lab.cli.ci_files import CiFiles, error_markdown, junit_file, timing_of
 from lab.errors import ExpectationError, ProfileError, SluiceError, StackError, VerificationError, WritingError
+from lab.records.result import Result
 from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 from tests.unit.messages import MakeMessage
@@ -21,7 +24,9 @@ FULL = Path("/dev/full")
 def cases(path: Path) -> tuple[dict[str | None, list[tuple[str, str | None]]], dict[str, str]]:
     """What a JUnit file says of each case, and of all."""
     suite = ElementTree.parse(path).getroot()  # noqa: S314 - our own file
-    return {case.get("name"): [(each.tag, each.get("message")) for each in case] for case in suite}, suite.attrib
+    return {
+        case.get("name"): [(each.tag, each.get("message")) for each in case] for case in suite.iter("testcase")
+    }, suite.attrib
 
 
 def test_a_junit_file_has_a_case_for_each_expectation(tmp_path: Path) -> None:
@@ -145,3 +150,42 @@ def test_files_that_cannot_be_written_start_no_server(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(Servers, "run", started)
     assert ran(monkeypatch, tmp_path / "nowhere", tmp_path) == 2
+
+
+def test_a_junit_file_has_the_time_of_the_run_and_of_its_phases() -> None:
+    """Once: CI systems add the times of tests up."""
+    result = measured_result()
+    file = junit_file("books", {"verified": None, "drain_s<1": None}, timing=timing_of(result))
+    suite = ElementTree.fromstring(file)  # noqa: S314 - our own file
+    took = f"{result.ended_s - result.started_s:.3f}"
+    assert suite.get("time") == took
+    assert suite.get("timestamp") == datetime.fromtimestamp(result.started_s, UTC).isoformat(timespec="seconds")
+    assert [case.get("time") for case in suite.iter("testcase")] == [took, "0.000"]
+    properties = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    load = next(phase for phase in result.phases if phase.name == "load")
+    assert properties["phase.load_s"] == f"{load.ended_s - load.started_s:.3f}"
+    assert properties["label.branch"] == "main"
+
+
+def test_what_cannot_be_told_is_a_skipped_test() -> None:
+    """It fails no job, and is no success either."""
+    file = junit_file("books", {"verified": None}, undecided={"drain_s<1 baseline": "no interval"})
+    suite = ElementTree.fromstring(file)  # noqa: S314 - our own file
+    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["2", "0", "1"]
+    assert [(each.tag, each.get("message")) for each in suite[1]] == [("skipped", "no interval")]
+
+
+def test_an_earlier_attempt_without_a_result_leaves_the_summary(tmp_path: Path) -> None:
+    """The sections of others stay."""
+    files, error = CiFiles(summary=tmp_path / "summary.md"), StackError("kafka ended")
+    for profile in ("books", "other", "books"):
+        files.write(error, bytes, lambda profile=profile: error_markdown(profile, error))
+    files.write(None, bytes, lambda: "## books\n\n**✓ verified**\n")
+    assert (tmp_path / "summary.md").read_text() == error_markdown("other", error) + "## books\n\n**✓ verified**\n"
+
+
+def measured_result() -> Result:
+    """The result of a run with a label."""
+    with TemporaryDirectory() as folder:
+        made = run(Truth()).model_copy(update={"labels": {"branch": "main"}})
+        return analyse(written(Path(folder) / "run", made, samples(Truth()))).result

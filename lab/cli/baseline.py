@@ -1,0 +1,205 @@
+"""`--baseline`: a run or suite beside the last verified one of a name, and what is expected of their ratios."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.markup import escape
+
+from lab.analysis.compare import Comparison, Row, compare, difference_text
+from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.report_page.markdown import markdown_table, plain_line
+from lab.analysis.statistics.effects import verdict_text
+from lab.analysis.text import UNKNOWN, figure
+from lab.cli.ci_files import CHECKS, Checks
+from lab.cli.compare import KEY_FIGURES, check_inputs, show, shown_rows, sides
+from lab.cli.expectations import COMPARISONS, Expectation
+from lab.console import console
+from lab.errors import ProfileError
+from lab.records.marks import BASELINE
+from lab.run.folder import SUITES
+
+BaselineOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Compare with the last verified one that has the label baseline=NAME; or the folder of one.",
+        rich_help_panel=CHECKS,
+    ),
+]
+BaselineOptionalOption = Annotated[
+    bool,
+    typer.Option(
+        "--baseline-optional", help="Go on where there is no baseline yet, as in a first job.", rich_help_panel=CHECKS
+    ),
+]
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="INPUT",
+        help="An input in which the baseline may differ, by its name in `compare`.",
+        rich_help_panel=CHECKS,
+    ),
+]
+OF_ANOTHER_COMMIT = "commit"
+"""The input in which a branch and its baseline differ by nature."""
+NO_INTERVAL = (
+    "one run beside one has no interval: nothing tells what else has changed between them; compare suites that share a"
+    " control, each with `--starts 3` or more"
+)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The run or suite that another one is compared with.
+
+    Attributes:
+        path: Its folder; `None` where there is none yet.
+        vary: Inputs in which the two may differ.
+    """
+
+    name: str
+    path: Path | None
+    vary: frozenset[str] = frozenset({OF_ANOTHER_COMMIT})
+
+    def comparisons(self, folder: Path, judged: Collection[str]) -> list[Comparison]:
+        """The baseline beside the run or suite in a folder: one comparison, or one for each variant of both.
+
+        Raises:
+            ProfileError: They share no variant, or `vary` names no input.
+        """
+        if self.path is None:
+            return []
+        pairs = sides(folder, str(self.path), str(folder))
+        check_inputs(pairs, self.vary - {OF_ANOTHER_COMMIT})
+        return [compare(one, two, vary=self.vary, judged=judged) for one, two in pairs]
+
+
+def baseline_of(
+    name: str | None, candidates: Path, *, optional: bool, vary: Sequence[str], expectations: Sequence[Expectation]
+) -> Baseline | None:
+    """The baseline of a command line, before anything is started; `None` where it asks for none.
+
+    Args:
+        candidates: Folder of all runs of the profile, or of all runs of the suite.
+
+    Raises:
+        ProfileError: There is none of that name and it is not optional, or an option needs one.
+    """
+    if name is None:
+        needing = ["--baseline-optional"] * optional + ["--vary"] * bool(vary)
+        needing += [f"--expect: {each.text}" for each in expectations if each.of_baseline]
+        if needing:
+            raise ProfileError(f"{needing[0]}: got no baseline, expected --baseline NAME beside it")
+        return None
+    record = "plan.json" if candidates.parent.name == SUITES else "run.json"
+    path = Path(name) if (Path(name) / record).is_file() else newest(candidates, name)
+    if path is None and not optional:
+        raise ProfileError(
+            f"--baseline: got {name}, expected a verified run or suite in {candidates} with label {BASELINE}={name};"
+            " give one that label (--label, ./sluice label), or add --baseline-optional where there may be none yet"
+        )
+    return Baseline(name, path, frozenset({OF_ANOTHER_COMMIT, *vary}))
+
+
+def newest(candidates: Path, name: str) -> Path | None:
+    """The folder of the last verified run, or suite, with the label `baseline=name`."""
+    for file in sorted(candidates.glob("*/result.json"), reverse=True) + sorted(
+        candidates.glob("*/suite.json"), reverse=True
+    ):
+        try:
+            record: dict[str, Any] = orjson.loads(file.read_bytes())
+            labels = record.get("labels") or record.get("plan", {}).get("labels") or {}
+            if labels.get(BASELINE) == name and is_verified(record):
+                return file.parent
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            # Of a run that is being written, or of another version, nothing is told.
+            continue
+    return None
+
+
+def is_verified(record: Mapping[str, Any]) -> bool:
+    """Check a result for a verified run, or for one of the control of a suite."""
+    if "status" in record:
+        return bool(record["status"] == "verified")
+    control = record["plan"]["control"]
+    return any(run["variant"] == control and run["status"] == "verified" for run in record["runs"])
+
+
+def against_baseline(baseline: Baseline, folder: Path, expectations: Sequence[Expectation]) -> tuple[Checks, str]:
+    """Compare a run or suite with its baseline, and print both.
+
+    Returns:
+        Expectations of the ratios, and the comparison as Markdown.
+    """
+    wanted = [each for each in expectations if each.of_baseline]
+    comparisons, why_none = [], f"there is no baseline {baseline.name} yet"
+    try:
+        comparisons = baseline.comparisons(folder, KEY_FIGURES | {each.name for each in wanted})
+    except ProfileError as error:
+        why_none = str(error)
+    for comparison in comparisons:
+        show(comparison, every=False)
+    decided: dict[str, str | None] = {}
+    undecided = {} if comparisons else {each.text: why_none for each in wanted} or {"baseline": why_none}
+    # Of suites, only variants beside the same control have intervals; the control itself never has.
+    telling = [comparison for comparison in comparisons if comparison.has_verdicts] or comparisons
+    for each, comparison in product(wanted, telling):
+        name = each.text if len(telling) == 1 else f"{each.text} ({comparison.second.label})"
+        failure, why = judged(each, comparison)
+        if why is None:
+            decided[name] = failure
+        else:
+            undecided[name] = why
+    for name, why in undecided.items():
+        console.print(f"[yellow]![/yellow] {escape(name)}: cannot tell: {escape(why)}", soft_wrap=True)
+    return Checks(decided, undecided), "\n".join(_markdown(baseline.name, comparisons, why_none)) + "\n"
+
+
+def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str | None]:
+    """Why the ratio to the baseline does not hold a bound, and why that cannot be told; `None` both where it holds.
+
+    A bound is missed where the whole interval lies beyond it, and held where the whole interval does not.
+    """
+    row = next((row for row in comparison.rows if (row.name, row.scope) == (wanted.name, wanted.scope)), None)
+    if row is None or row.ratio is None:
+        differing = ", ".join(row.differing if row else comparison.differing)
+        return None, f"inputs differ: {differing}" if differing else "not measured in both"
+    if row.low is None or row.high is None:
+        return None, f"the ratio was {row.ratio:.3f}; {NO_INTERVAL}"
+    holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]
+    was = f"the ratio was {row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
+    if all(holds):
+        return None, None
+    return (None, was) if any(holds) else (f"{wanted.text}: {was}", None)
+
+
+def _markdown(name: str, comparisons: Sequence[Comparison], why_none: str) -> Iterator[str]:
+    """Tables for a pull request: figure, baseline, now, ratio with its interval, verdict."""
+    yield from (f"### Beside the baseline {plain_line(name)}", "")
+    if not comparisons:
+        yield from (plain_line(why_none), "")
+    for comparison in comparisons:
+        yield from (f"{plain_line(comparison.second.label)}, beside {plain_line(comparison.first.label)}", "")
+        rows = shown_rows(comparison, every=False)
+        yield from markdown_table(("figure", "baseline", "now", "ratio", "verdict"), map(_cells, rows))
+        yield ""
+        differences = {**comparison.differing, **comparison.compared}
+        yield from (f"- differs: {plain_line(difference_text(*pair))}" for pair in differences.items())
+        if not comparison.has_verdicts:
+            yield f"- no verdict: {NO_INTERVAL}."
+        yield ""
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
+    interval = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
+    ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}{interval}"
+    verdict = UNKNOWN
+    if row.ratio is not None and row.difference is not None:
+        verdict = verdict_text(row.verdict, row.ratio, row.low, row.high)
+    return (f"{label} ({row.scope})", figure(row.first, row.unit), figure(row.second, row.unit), ratio, verdict)

@@ -1,0 +1,130 @@
+"""A run or a suite beside a baseline, and what is expected of their ratio."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from lab.analysis.compare import Comparison, Row, Side
+from lab.analysis.result import analyse, write_result
+from lab.cli.baseline import Baseline, against_baseline, baseline_of, judged
+from lab.cli.expectations import expectation
+from lab.errors import ProfileError
+from lab.records.verification import Verification
+from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.cli.test_cli_compare import suite_folder
+from tests.unit.messages import MakeMessage
+
+PROFILE = {"dataset": {"name": "aladin", "seed": 1}}
+VOID = Verification(verified=False, problems=("7 documents are missing",))
+
+
+def a_run(runs: Path, name: str, labels: dict[str, str], **changes: object) -> Path:
+    """A run that has ended, with its result."""
+    made = run(Truth()).model_copy(update={"labels": labels, **changes})
+    folder = written(runs / "books" / name, made, samples(Truth()), PROFILE)
+    write_result(analyse(folder))
+    return folder
+
+
+def chosen(runs: Path, name: str | None, *, optional: bool = False, expect: tuple[str, ...] = ()) -> Baseline | None:
+    """The baseline of a command line."""
+    wanted = [expectation(text) for text in expect]
+    return baseline_of(name, runs / "books", optional=optional, vary=(), expectations=wanted)
+
+
+def test_the_baseline_is_the_last_verified_run_with_its_name(tmp_path: Path) -> None:
+    """A void one is none, nor is one of another name."""
+    for number, labels in enumerate(({"baseline": "main"}, {"baseline": "main"}, {"baseline": "other"}, {}), 1):
+        a_run(tmp_path, str(number), labels)
+    a_run(tmp_path, "5", {"baseline": "main"}, verification=VOID)
+    baseline = chosen(tmp_path, "main")
+    assert baseline is not None
+    assert baseline.path == tmp_path / "books" / "2"
+
+
+def test_the_baseline_may_be_a_folder(tmp_path: Path) -> None:
+    """Such as one that is kept in the repository."""
+    folder = a_run(tmp_path / "elsewhere", "1", {})
+    baseline = chosen(tmp_path, str(folder))
+    assert baseline is not None
+    assert baseline.path == folder
+
+
+def test_a_missing_baseline_is_refused_unless_it_is_optional(tmp_path: Path, message: MakeMessage) -> None:
+    """Before anything is started."""
+    with pytest.raises(ProfileError) as refused:
+        chosen(tmp_path, "main")
+    assert str(refused.value) == message("--baseline", "main", "label baseline=main", folder=tmp_path)
+    assert chosen(tmp_path, "main", optional=True) == Baseline("main", None)
+
+
+@pytest.mark.parametrize(
+    ("optional", "expect", "facts"),
+    [(True, (), ("--baseline-optional",)), (False, ("drain_s<=1.1 baseline",), ("drain_s<=1.1 baseline",))],
+)
+def test_what_needs_a_baseline_is_refused_without(
+    tmp_path: Path, message: MakeMessage, *, optional: bool, expect: tuple[str, ...], facts: tuple[str, ...]
+) -> None:
+    """Without a baseline it would check nothing."""
+    with pytest.raises(ProfileError) as refused:
+        chosen(tmp_path, None, optional=optional, expect=expect)
+    assert str(refused.value) == message(*facts)
+
+
+def test_one_run_beside_one_fails_nothing(tmp_path: Path) -> None:
+    """Nothing tells what else has changed: the figures stand beside each other, and the bound is undecided."""
+    first, second = (a_run(tmp_path, name, {}) for name in ("1", "2"))
+    checks, table = against_baseline(Baseline("main", first), second, [expectation("indexing_rate>=0.95 baseline")])
+    assert (checks.failures, list(checks.undecided)) == ({}, ["indexing_rate>=0.95 baseline"])
+    assert "| Indexing rate (primaries) | 5,000/s | 5,000/s | 1.00 | – |" in table.splitlines()
+
+
+def test_without_a_baseline_yet_nothing_is_told(tmp_path: Path) -> None:
+    """Only that there is none."""
+    checks, table = against_baseline(Baseline("main", None), tmp_path, [expectation("drain_s<=1.1 baseline")])
+    assert (checks.failures, list(checks.undecided)) == ({}, ["drain_s<=1.1 baseline"])
+    assert "there is no baseline main yet" in table
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.96, 1.02, "held"), (0.90, 1.02, "undecided"), (0.80, 0.94, "missed"), (None, None, "undecided")],
+)
+def test_a_bound_is_missed_only_where_the_whole_interval_lies_beyond_it(
+    low: float | None, high: float | None, expected: str
+) -> None:
+    """A difference that may be chance fails no job."""
+    side = Side("a", {}, {}, ())
+    row = Row("indexing_rate_docs_per_s", "primaries", "docs/s", 5000.0, 4900.0, ratio=0.98, low=low, high=high)
+    comparison = Comparison(side, side, {}, {}, (row,))
+    failure, why = judged(expectation("indexing_rate >= 0.95 baseline"), comparison)
+    assert ("missed" if failure else "undecided" if why else "held") == expected
+
+
+def test_a_ratio_of_other_inputs_is_undecided(tmp_path: Path) -> None:
+    """By the names that `compare` has for them; another commit is what a baseline is for."""
+    first = a_run(tmp_path, "1", {})
+    environment = run(Truth()).environment.model_copy(update={"cpu_cores": 64, "git_commit": "abc"})
+    second = a_run(tmp_path, "2", {}, environment=environment)
+    checks, _ = against_baseline(Baseline("main", first), second, [expectation("indexing_rate>=0.95 baseline")])
+    assert list(checks.undecided.values()) == ["inputs differ: cpu_cores"]
+
+
+def test_results_that_cannot_be_read_are_no_baseline(tmp_path: Path) -> None:
+    """Such as one of another version."""
+    folder = a_run(tmp_path, "1", {"baseline": "main"})
+    (folder / "result.json").write_bytes(orjson.dumps({"labels": {"baseline": "main"}}))
+    assert chosen(tmp_path, "main", optional=True) == Baseline("main", None)
+
+
+def test_a_suite_has_intervals_beside_the_control_of_both(tmp_path: Path) -> None:
+    """In the second session all takes twice as long, and the variant half as long against the control as before."""
+    suite_folder(tmp_path, "a", (401, 409, 397), slim=(401, 409, 397))
+    suite_folder(tmp_path, "b", (802, 818, 794), slim=(398, 422, 394))
+    first, second = (tmp_path / "suites" / "small" / name for name in ("a", "b"))
+    wanted = [expectation(f"indexing_latency_ms {bound} baseline") for bound in ("<= 0.9", ">= 0.95")]
+    checks, table = against_baseline(Baseline("main", first), second, wanted)
+    assert (list(checks.failures), checks.undecided) == ([each.text for each in wanted], {})
+    assert [failure is None for failure in checks.failures.values()] == [True, False]
+    assert "faster by 50 %" in table
