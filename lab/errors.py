@@ -55,6 +55,10 @@ class ExpectationError(SluiceError):
     exit_status: ClassVar[int] = 5
 
 
+class AbortError(ExpectationError):
+    """A condition of `--abort-on` has ended a run before it had a result."""
+
+
 def unwritable(sentence: str, error: OSError) -> SluiceError:
     """The error for what cannot be written: the machine's if its disk is full, or else the author's, who named it."""
     return (WritingError if error.errno in DISK_FULL else ProfileError)(f"{sentence} ({error.strerror})")

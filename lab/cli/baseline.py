@@ -17,10 +17,11 @@ from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.ci_files import CHECKS, Checks
 from lab.cli.compare import KEY_FIGURES, check_inputs, show, shown_rows, sides
-from lab.cli.expectations import COMPARISONS, Expectation
+from lab.cli.expectations import Expectation
 from lab.console import console
 from lab.errors import ProfileError
 from lab.records.marks import BASELINE
+from lab.run.abort import COMPARISONS
 from lab.run.folder import SUITES
 
 BaselineOption = Annotated[
@@ -48,8 +49,8 @@ VaryOption = Annotated[
 OF_ANOTHER_COMMIT = "commit"
 """The input in which a branch and its baseline differ by nature."""
 NO_INTERVAL = (
-    "one run beside one has no interval: nothing tells what else has changed between them; compare suites that share a"
-    " control, each with `--starts 3` or more"
+    "it has no interval, since nothing tells what else has changed between the two; variants of suites have one beside"
+    " the same control, each suite with `--starts 3` or more"
 )
 
 
@@ -170,7 +171,7 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
         differing = ", ".join(row.differing if row else comparison.differing)
         return None, f"inputs differ: {differing}" if differing else "not measured in both"
     if row.low is None or row.high is None:
-        return None, f"the ratio was {row.ratio:.3f}; {NO_INTERVAL}"
+        return None, f"the ratio was {row.ratio:.3f}, and {NO_INTERVAL}"
     holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]
     was = f"the ratio was {row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
     if all(holds):
@@ -190,15 +191,17 @@ def _markdown(name: str, comparisons: Sequence[Comparison], why_none: str) -> It
         yield ""
         differences = {**comparison.differing, **comparison.compared}
         yield from (f"- differs: {plain_line(difference_text(*pair))}" for pair in differences.items())
+        if any(row.warned for row in rows if row.ratio is not None):
+            yield "- †: a warning of one of the two is about this figure."
         if not comparison.has_verdicts:
-            yield f"- no verdict: {NO_INTERVAL}."
+            yield f"- no verdict on a ratio: {NO_INTERVAL}."
         yield ""
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
     interval = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
-    ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}{interval}"
+    ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}{interval}{' †' if row.warned else ''}"
     verdict = UNKNOWN
     if row.ratio is not None and row.difference is not None:
         verdict = verdict_text(row.verdict, row.ratio, row.low, row.high)

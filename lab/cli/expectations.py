@@ -1,8 +1,7 @@
 """What a run must have reached to pass in CI: bounds of its metrics, no dead letters."""
 
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -16,13 +15,8 @@ from lab.cli.ci_files import CHECKS
 from lab.errors import ExpectationError, ProfileError, SluiceError, VerificationError
 from lab.profiles.problems import suggestion
 from lab.records.result import Result
+from lab.run.abort import COMPARISONS, COUNTS, RATES, Condition
 
-COMPARISONS: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
 BOUND = re.compile(
     r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*(\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([x×*]?\s*baseline)?\s*",
     re.IGNORECASE,
@@ -33,6 +27,14 @@ ExpectOption = Annotated[
         metavar="LIMIT",
         help="Exit status 5 unless METRIC or METRIC/SCOPE meets it: indexing_rate>5000, rss_bytes_max/connect<1e9,"
         " indexing_rate>=0.95 baseline.",
+        rich_help_panel=CHECKS,
+    ),
+]
+AbortOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LIMIT",
+        help="End the run with exit status 5 as soon as this is so while it loads: rejected>100, indexing_rate<1000.",
         rich_help_panel=CHECKS,
     ),
 ]
@@ -76,16 +78,42 @@ def expectation(text: str) -> Expectation:
     parts = BOUND.fullmatch(text)
     if parts is None:
         raise ProfileError(f"--expect: got {text}, expected METRIC>NUMBER, such as indexing_rate>5000")
-    name = parts[1].lower()
-    meant = [name] if name in BY_NAME else [known for known in BY_NAME if known.startswith(name)]
-    if len(meant) != 1:
-        known = ", ".join(meant) if meant else suggestion(name, BY_NAME, "one of the metrics in docs/metrics.md")
-        raise ProfileError(f'--expect: {"several metrics begin with" if meant else "unknown metric"} "{name}": {known}')
-    scope = parts[2] or default_scope(meant[0])
-    if scope is None or not is_scope_of(meant[0], scope):
-        raise ProfileError(f"--expect: got {text}, expected {meant[0]}/SCOPE, where SCOPE is {scopes_text(meant[0])}")
+    name = full_name("--expect", parts[1].lower(), BY_NAME, "one of the metrics in docs/metrics.md")
+    scope = parts[2] or default_scope(name)
+    if scope is None or not is_scope_of(name, scope):
+        raise ProfileError(f"--expect: got {text}, expected {name}/SCOPE, where SCOPE is {scopes_text(name)}")
     bound = float(re.sub("[,_]", "", parts[4]))
-    return Expectation(text, meant[0], scope, parts[3], bound, of_baseline=parts[5] is not None)
+    return Expectation(text, name, scope, parts[3], bound, of_baseline=parts[5] is not None)
+
+
+def condition(text: str) -> Condition:
+    """A condition of `--abort-on` as it is typed; the beginning of a figure's name is enough where one begins so.
+
+    Raises:
+        ProfileError: It is none, or its figure is not known while a run loads.
+    """
+    parts = BOUND.fullmatch(text)
+    if parts is None or parts[5] is not None:
+        raise ProfileError(f"--abort-on: got {text}, expected FIGURE>NUMBER, such as rejected>100")
+    if parts[2]:
+        raise ProfileError(f"--abort-on: got {text}, expected a figure without a scope: that of the largest is judged")
+    known = [*COUNTS, *RATES]
+    name = full_name("--abort-on", parts[1].lower(), known, "one of these")
+    return Condition(text.strip(), name, parts[3], float(re.sub("[,_]", "", parts[4])))
+
+
+def full_name(option: str, name: str, known: Iterable[str], otherwise: str) -> str:
+    """The known name that is meant: by its beginning, where only one begins so.
+
+    Raises:
+        ProfileError: None begins so, or several.
+    """
+    names = list(known)
+    meant = [name] if name in names else [each for each in names if each.startswith(name)]
+    if len(meant) != 1:
+        told = ", ".join(meant) if meant else suggestion(name, names, otherwise)
+        raise ProfileError(f'{option}: {"several metrics begin with" if meant else "unknown metric"} "{name}": {told}')
+    return meant[0]
 
 
 def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_letters: bool) -> dict[str, str | None]:

@@ -14,7 +14,7 @@ from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption, OpenOption, RunsOption
 from lab.cli.rally import write_summary
 from lab.cli.run import show_result
-from lab.cli.suite import print_result
+from lab.cli.suite_display import print_result
 from lab.cli.tune import report_tune
 from lab.console import console, print_json
 from lab.display import print_report

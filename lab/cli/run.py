@@ -10,7 +10,7 @@ from lab.analysis.report_page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis
 from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption, against_baseline, baseline_of
 from lab.cli.ci_files import CHECKS, Checks, CiFiles, JunitOption, SummaryOption, junit_file, timing_of
-from lab.cli.expectations import ExpectOption, ending_of, expectation, failures
+from lab.cli.expectations import AbortOption, ExpectOption, condition, ending_of, expectation, failures
 from lab.cli.options import (
     RUNS,
     SERVERS,
@@ -108,6 +108,7 @@ def run(
     baseline: BaselineOption = None,
     baseline_optional: BaselineOptionalOption = False,
     vary: VaryOption = None,
+    abort_on: AbortOption = None,
     junit: JunitOption = None,
     summary: SummaryOption = None,
 ) -> int:
@@ -125,6 +126,7 @@ def run(
         ),
         *(settings or []),
     ]
+    conditions = [condition(text) for text in abort_on or ()]
     expectations, marks = [expectation(text) for text in expect or ()], marks_of(labels, note)
     chosen = load_profile(profile, overrides=overrides)
     elsewhere = drivers_of(Drivers.of(drivers, driver or [], start_in), chosen, target)
@@ -138,7 +140,7 @@ def run(
     files = CiFiles.checked(junit, summary)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     with meanwhile(page, runs), files.without_result(chosen.name):
-        analysis = servers.run(fitted, documents_of, runs, elsewhere, marks=marks)
+        analysis = servers.run(fitted, documents_of, runs, elsewhere, marks=marks, abort_on=conditions)
     show_result(analysis, open_it=open_it)
     result = analysis.result
     print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))

@@ -12,17 +12,15 @@ from pydantic_core import PydanticCustomError
 from rich.markup import escape
 
 from lab.analysis.statistics.warm_up import is_warm
-from lab.analysis.suite.figures import CPU_PER_DOCUMENT, primary_metrics
+from lab.analysis.suite.figures import CPU_PER_DOCUMENT
 from lab.analysis.suite.names import limit_text
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
-from lab.analysis.suite.scope_table import scopes_of
-from lab.analysis.suite.tables import suite_table
 from lab.cli import complete
 from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption, baseline_of
 from lab.cli.beforehand import warn_of_others
 from lab.cli.ci_files import CiFiles, JunitOption, SummaryOption
-from lab.cli.expectations import ExpectOption
+from lab.cli.expectations import AbortOption, ExpectOption, condition
 from lab.cli.options import (
     RUNS,
     JsonOption,
@@ -39,9 +37,9 @@ from lab.cli.options import (
 from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of
 from lab.cli.suite_checks import SuiteChecks, ratios_expected
-from lab.cli.suite_display import SuiteDisplay, show_plan
+from lab.cli.suite_display import SuiteDisplay, print_result, show_plan
 from lab.console import console, print_json
-from lab.display import print_report, print_warnings
+from lab.display import print_report
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles.races import ad_hoc_suite
 from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
@@ -108,12 +106,13 @@ def suite(
     baseline: BaselineOption = None,
     baseline_optional: BaselineOptionalOption = False,
     vary: VaryOption = None,
+    abort_on: AbortOption = None,
     junit: JunitOption = None,
     summary: SummaryOption = None,
 ) -> int:
     """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
-    expectations = ratios_expected(expect or ())
+    expectations, conditions = ratios_expected(expect or ()), tuple(condition(text) for text in abort_on or ())
     beside = baseline_of(
         baseline, runs / SUITES / chosen.name, optional=baseline_optional, vary=vary or (), expectations=expectations
     )
@@ -132,7 +131,7 @@ def suite(
         as_json=as_json,
         duets=duets,
         marks=marks_of(labels, note),
-        checking=SuiteChecks(CiFiles.checked(junit, summary), expectations, beside),
+        checking=SuiteChecks(CiFiles.checked(junit, summary), expectations, beside, conditions),
     )
     return perform(chosen, options)
 
@@ -252,6 +251,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or SuiteFolder.begin(runs, wanted.model_copy(update=vars(options.marks)))
             display = SuiteDisplay(wanted, folder.runs(), expected.each)
+            bench.abort_on = options.checking.abort_on
             try:
                 resize = Resizing(request, chosen, bench, folder)
                 if sizes:
@@ -484,17 +484,3 @@ def conclude(folder: SuiteFolder, runs: Path, *, open_it: bool, as_json: bool) -
     if not any(run.status == "verified" and run.variant == result.plan.control for run in result.runs):
         raise VerificationError("this suite is void: no run of its control is verified; the report has the reasons")
     return result
-
-
-def print_result(result: SuiteResult) -> None:
-    """The comparisons, what they say, and what to know before believing it."""
-    if scopes_of(result.plan.metrics, result.plan.metrics[0]):
-        console.print(suite_table(result))
-    else:
-        for metric in primary_metrics(result.plan):
-            console.print(suite_table(result, metric))
-    for text in filter(None, (result.headline, result.answer)):
-        console.print(escape(text), soft_wrap=not console.is_terminal)
-    for sentence in result.factors:
-        console.print(f"· {escape(sentence)}", soft_wrap=not console.is_terminal)
-    print_warnings(result.warnings)

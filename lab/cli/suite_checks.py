@@ -10,6 +10,7 @@ from lab.cli.ci_files import Checks, CiFiles, Timing, junit_file
 from lab.cli.expectations import Expectation, ending_of, expectation
 from lab.errors import ProfileError
 from lab.records.suite import SuiteResult
+from lab.run.abort import Condition
 from lab.suite.folder import SuiteFolder
 
 
@@ -31,11 +32,12 @@ def ratios_expected(texts: Sequence[str]) -> tuple[Expectation, ...]:
 
 @dataclass(frozen=True)
 class SuiteChecks:
-    """Files and bounds that a command line asks for beside a suite."""
+    """Files, bounds and conditions that a command line asks for beside a suite."""
 
     files: CiFiles = field(default_factory=CiFiles)
     expectations: tuple[Expectation, ...] = ()
     baseline: Baseline | None = None
+    abort_on: tuple[Condition, ...] = ()
 
     def checked(self, folder: SuiteFolder, result: SuiteResult) -> int:
         """Compare an analysed suite with the baseline and write the files.

@@ -12,14 +12,17 @@ from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.load_figures import load_figures
 from lab.analysis.statistics.power import expected_width
 from lab.analysis.suite.comparisons import planned_pairs
+from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
 from lab.analysis.suite.result import comparisons_under_way
+from lab.analysis.suite.scope_table import scopes_of
+from lab.analysis.suite.tables import suite_table
 from lab.analysis.text import duration, figure, quantity
 from lab.console import console, table_of
-from lab.display import RunDisplay
+from lab.display import RunDisplay, print_warnings
 from lab.monitor import CLOCK
 from lab.records.result import Result
-from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteRun, Variant
+from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.suite.durations import durations_s
 from lab.suite.plan import LEAST_RATIOS, Estimate, block_s, first_blocks, least_blocks, seconds_left, taken_s
 
@@ -251,3 +254,17 @@ def widths_text(
     width = expected_width(median(scattered), round(median(counts)) + to_come, len(of_metric), beside)
     of_which = " in the median comparison" if len(of_metric) > 1 else ""
     return f"{now}; with {to_come} more in the time left, expect about ±{percent(width)}{of_which}"
+
+
+def print_result(result: SuiteResult) -> None:
+    """The comparisons, what they say, and what to know before believing it."""
+    if scopes_of(result.plan.metrics, result.plan.metrics[0]):
+        console.print(suite_table(result))
+    else:
+        for metric in primary_metrics(result.plan):
+            console.print(suite_table(result, metric))
+    for text in filter(None, (result.headline, result.answer)):
+        console.print(escape(text), soft_wrap=not console.is_terminal)
+    for sentence in result.factors:
+        console.print(f"· {escape(sentence)}", soft_wrap=not console.is_terminal)
+    print_warnings(result.warnings)

@@ -144,6 +144,7 @@ class Sampler:
         clock: Time.
         readers: By their name in a sample, stand-ins for the readers of `sources`.
         probe: Done at each tick before servers are asked, so that their answers do not slow it down.
+        seen: Takes each sample once it is written, in the sampler's thread.
     """
 
     def __init__(
@@ -159,6 +160,7 @@ class Sampler:
         clock: SystemClock | None = None,
         readers: Mapping[str, Reader] | None = None,
         probe: Probe | None = None,
+        seen: Callable[[Sample], None] = lambda _: None,
     ) -> None:
         if interval_s <= 0:
             raise ValueError(f"sampler: interval_s: got {interval_s}, expected more than 0")
@@ -180,6 +182,7 @@ class Sampler:
         self._probe = probe or Probe()
         self._phase = phase
         self._produced = produced
+        self._seen = seen
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._pools: dict[str, ThreadPoolExecutor] = {}
@@ -229,6 +232,7 @@ class Sampler:
                 sample = sample.model_copy(update={"lost": {**sample.lost, "samples": unwritten}})
             unwritten = self._write(file, sample)
             self.latest = sample
+            self._seen(sample)
             late_ticks = max(0, int((self._clock.now_s() - due_s) / self._interval_s))
             due_s += (1 + late_ticks) * self._interval_s
 

@@ -26,7 +26,7 @@ class Progress(Record):
         done: Of `total` units of the step; `total` is `None` where nobody knows how many there are.
         detail: What else is worth seeing, such as the lag.
         ended: `None` while the run is under way, and of one that was killed. `failed`: it came to its end and is void;
-            `interrupted`: by Ctrl-C or a request to end; `broken`: by an error.
+            `interrupted`: by Ctrl-C or a request to end; `aborted`: by `--abort-on`; `broken`: by an error.
         reason: Why it is not verified, in one sentence.
     """
 
@@ -44,7 +44,7 @@ class Progress(Record):
     total: Count | None = None
     detail: str = ""
     phases: tuple[PhaseSoFar, ...] = ()
-    ended: Literal["verified", "failed", "interrupted", "broken"] | None = None
+    ended: Literal["verified", "failed", "interrupted", "aborted", "broken"] | None = None
     reason: str | None = None
 
     @model_validator(mode="before")

@@ -15,6 +15,7 @@ from lab.monitor import CLOCK
 from lab.profiles import Profile
 from lab.records.marks import NO_MARKS, Marks
 from lab.records.run import Phase, PhaseName
+from lab.run.abort import Condition
 from lab.run.folder import RunFolder
 from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import FilledTopics, Inputs, topics_key
@@ -134,6 +135,7 @@ class RunRequest:
         drivers: Those on other hosts that stream the documents; `None` where this process does all of it.
         gate: Called before each phase, which waits for its return.
         marks: Labels and note of the run.
+        abort_on: Conditions that end the run while it loads.
     """
 
     profile: Profile
@@ -146,6 +148,7 @@ class RunRequest:
     drivers: Drivers | None = None
     gate: Gate = open_gate
     marks: Marks = NO_MARKS
+    abort_on: Sequence[Condition] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

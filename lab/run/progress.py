@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Literal, Self
 
-from lab.errors import WritingError, is_interrupt
+from lab.errors import AbortError, WritingError, is_interrupt
 from lab.identity import identity_of
 from lab.monitor import CLOCK
 from lab.profiles import Profile
@@ -19,7 +19,7 @@ from lab.run.phases import PhaseClock, RunProgress
 FILE = "progress.json"
 LEAST_INTERVAL_S = 1.0
 
-Ending = Literal["verified", "failed", "interrupted", "broken"]
+Ending = Literal["verified", "failed", "interrupted", "aborted", "broken"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class ProgressFile:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is not None:
-            self._ended = ("interrupted", None) if is_interrupt(error) else ("broken", str(error) or repr(error))
+            ending: Ending = "aborted" if isinstance(error, AbortError) else "broken"
+            self._ended = ("interrupted", None) if is_interrupt(error) else (ending, str(error) or repr(error))
         self._write()
 
     def begin(self, phase: PhaseName, what: str, total: int | None) -> None:

@@ -12,6 +12,7 @@ from lab.records.deployment import Deployment
 from lab.records.queries import QuestionAnswers
 from lab.records.run import INDEX_REQUEST, Environment, Run, RunWarning
 from lab.records.verification import Documents, Verification
+from lab.run.abort import AbortWatch
 from lab.run.contents import contents_of
 from lab.run.environment import (
     cold_servers,
@@ -49,11 +50,13 @@ def run_profile(request: RunRequest, shown: RunProgress) -> Run:
         ProfileError: A server refuses a setting of the profile.
         StackError: A server, the connector, a task or a driver failed for good.
         VerificationError: A driver on another host could not keep the schedule.
+        AbortError: A condition of the request holds.
     """
     clock = PhaseClock(request.gate)
     with ProgressFile(request.folder, request.profile, shown, clock) as written:
-        progress = WatchedProgress(written, request.target.check)
-        run = _RunUnderWay(RunContext(**vars(request), progress=progress, clock=clock), progress.sleep)
+        abort = AbortWatch(request.abort_on)
+        progress = WatchedProgress(written, lambda: abort.check() or request.target.check())
+        run = _RunUnderWay(RunContext(**vars(request), progress=progress, clock=clock), progress.sleep, abort)
         try:
             record = run.make()
             request.folder.write("run.json", record)
@@ -73,9 +76,10 @@ class _RunUnderWay:
     store_size_bytes: dict[str, int]
     settled_s: float
 
-    def __init__(self, run: RunContext, sleep: Callable[[float], None]) -> None:
+    def __init__(self, run: RunContext, sleep: Callable[[float], None], abort: AbortWatch | None = None) -> None:
         endpoints = run.target.endpoints
         self.run = run
+        self.abort = abort or AbortWatch(())
         self.cluster = cluster_of(endpoints, sleep=sleep)
         self.worker = worker_of(endpoints, sleep=sleep)
         self.kafka = topics_of(endpoints)
@@ -147,6 +151,7 @@ class _RunUnderWay:
             beside_ids=run.target.beside_ids,
             phase=lambda: run.clock.current,
             produced=lambda: self.load.produced,
+            seen=self.abort.take,
         )
 
     def maintain(self) -> None:

@@ -15,6 +15,7 @@ from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.errors import StackError
 from lab.records.result import Result
 from lab.records.suite import Variant
+from lab.run.abort import Condition
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.bench import Bench
@@ -29,7 +30,13 @@ LEAST_WARM_UPS = 6
 
 
 class PairBench(Bench, Protocol):
-    """Two sets of the same servers, and a run on each at the same time."""
+    """Two sets of the same servers, and a run on each at the same time.
+
+    Attributes:
+        abort_on: Conditions that end the suite while a run loads.
+    """
+
+    abort_on: Sequence[Condition]
 
     def run_both(
         self,

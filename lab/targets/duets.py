@@ -12,6 +12,7 @@ from lab.profiles import Profile
 from lab.records.result import Result
 from lab.records.run import PhaseName
 from lab.records.suite import Variant
+from lab.run.abort import Condition
 from lab.run.folder import RunFolder
 from lab.run.phases import NoDisplay, RunProgress
 from lab.targets.servers import VariantBench
@@ -74,10 +75,12 @@ class DuetBench:
 
     Attributes:
         run_ids: Runs of the suite so far, on either.
+        abort_on: Conditions that end the suite where one holds on either side.
     """
 
     sides: tuple[VariantBench, VariantBench]
     run_ids: set[str] = field(init=False)
+    abort_on: Sequence[Condition] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         self.run_ids = self.sides[1].run_ids = self.sides[0].run_ids
@@ -137,6 +140,7 @@ class DuetBench:
         meeting = Meeting()
         for side, variant in zip(self.sides, variants, strict=True):
             side.prepare(variant)
+            side.abort_on = self.abort_on
         for side, other in (self.sides, self.sides[::-1]):
             assert side.target is not None and other.target is not None  # noqa: S101, PT018 - just prepared
             side.target = meeting.watched(side.target, other.target)

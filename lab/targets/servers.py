@@ -27,6 +27,7 @@ from lab.profiles.suites import Suite
 from lab.records.marks import NO_MARKS, Marks
 from lab.records.result import Result
 from lab.records.suite import Variant
+from lab.run.abort import Condition
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
 from lab.run.load.connector import ELASTICSEARCH_URLS
@@ -110,6 +111,7 @@ class Servers(ABC):
         drivers: Drivers | None = None,
         *,
         marks: Marks = NO_MARKS,
+        abort_on: Sequence[Condition] = (),
     ) -> RunAnalysis:
         """Run a fitted profile once, its stream sent by drivers on other hosts where there are some; analyse it."""
         refuse_updates(profile, dataset)
@@ -119,7 +121,14 @@ class Servers(ABC):
             folder = RunFolder.create(runs, profile.name)
             try:
                 request = RunRequest(
-                    profile, dataset, target, folder, command=typed_command(), drivers=drivers, marks=marks
+                    profile,
+                    dataset,
+                    target,
+                    folder,
+                    command=typed_command(),
+                    drivers=drivers,
+                    marks=marks,
+                    abort_on=abort_on,
                 )
                 write_records(request, RunDisplay().showing())
             finally:
@@ -286,6 +295,7 @@ class VariantBench(ABC):
         targets: All that runs were made on, by the address of their Connect worker.
         run_ids: Runs of the suite so far, those before it was interrupted included.
         inputs: What runs so far have filled and made for those to come.
+        abort_on: Conditions that end the suite while a run loads that is no warm-up.
     """
 
     profiles: Mapping[str, Profile]
@@ -296,6 +306,7 @@ class VariantBench(ABC):
     targets: dict[str, Target] = field(default_factory=dict, init=False)
     run_ids: set[str] = field(default_factory=set, init=False)
     inputs: Inputs = field(default_factory=Inputs, init=False)
+    abort_on: Sequence[Condition] = field(default=(), init=False)
 
     @abstractmethod
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
@@ -355,7 +366,17 @@ class VariantBench(ABC):
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
         self.inputs.forget_broken(profile, dataset, target.endpoints)
         try:
-            request = RunRequest(profile, dataset, target, folder, command=self.command, inputs=self.inputs, gate=gate)
+            request = RunRequest(
+                profile,
+                dataset,
+                target,
+                folder,
+                command=self.command,
+                inputs=self.inputs,
+                gate=gate,
+                # Cold servers are slow, and a run of them counts for nothing.
+                abort_on=() if warm_up else self.abort_on,
+            )
             write_records(request, display)
         finally:
             remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)

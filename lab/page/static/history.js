@@ -11,10 +11,10 @@ const AGAIN_MS = 1000;
 const WIDE = "(min-width: 1000px)";
 const SPARK_WIDTH = 96, SPARK_HEIGHT = 22;
 const STATUS = {
-  verified: "✓ verified", failed: "✗ void", broken: "✗ failed", interrupted: "interrupted", complete: "✓ complete",
+  verified: "✓ verified", failed: "✗ void", broken: "✗ failed", interrupted: "interrupted", aborted: "✗ aborted", complete: "✓ complete",
   unfinished: "○ unfinished", unknown: "not readable",
 };
-const TONES = { verified: "balances", complete: "balances", failed: "differs", broken: "differs" };
+const TONES = { verified: "balances", complete: "balances", failed: "differs", broken: "differs", aborted: "differs" };
 const COLUMNS = [
   ["", "compare"], ["started_s", "started"], ["profile", "profile"], ["status", "status"],
   ["indexing_rate_docs_per_s", "indexing rate"], ["", "rate over time"],

@@ -11,8 +11,8 @@ const TILES = [
   ["produced_docs_per_s", "Delivery rate", "/s"],
   ["sink_docs_per_s", "Sink’s rate", "/s"],
 ];
-const ENDED = { verified: "✓ Verified", failed: "✗ Void", interrupted: "Interrupted", broken: "✗ Failed" };
-const TONES = { verified: "good", failed: "failed", broken: "failed", interrupted: "care" };
+const ENDED = { verified: "✓ Verified", failed: "✗ Void", interrupted: "Interrupted", aborted: "✗ Aborted", broken: "✗ Failed" };
+const TONES = { verified: "good", failed: "failed", broken: "failed", aborted: "failed", interrupted: "care" };
 const RUNNING = "RUNNING";
 const BROKEN_OFF = 130;
 
