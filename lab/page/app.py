@@ -22,6 +22,7 @@ from starlette.routing import Route
 
 from lab import ROOT
 from lab.errors import ProfileError, SluiceError, StackError
+from lab.monitor import CLOCK
 from lab.page.choice import (
     Catalogue,
     Choice,
@@ -35,7 +36,8 @@ from lab.page.commands import BusyError, RunningCommand, Starter, answer_of, ref
 from lab.page.desk import Desk, FullError
 from lab.page.history import History, Question
 from lab.page.hub import CrowdedError, Hub, Watch
-from lab.page.security import HEADERS, OF_A_REPORT, POLICY, Access, Guard
+from lab.page.openmetrics import exposition
+from lab.page.security import HEADERS, METRICS, OF_A_REPORT, POLICY, Access, Guard
 from lab.page.tree import RunTree
 from lab.page.trouble import trouble_with
 from lab.run.folder import TUNES
@@ -120,6 +122,7 @@ def app(server: Server, access: Access) -> Starlette:
         "/api/start": ("POST", start),
         "/api/stop": ("POST", stop),
         "/runs/{name:path}": ("GET", report),
+        METRICS: ("GET", metrics),
     }
     return Starlette(
         routes=[Route(path, partial(answer, server), methods=[method]) for path, (method, answer) in answers.items()],
@@ -209,6 +212,15 @@ def served(folder: Path, name: str) -> tuple[Path, os.stat_result]:
 async def now(server: Server, _request: Request) -> Response:
     """The present state, once."""
     return Response(server.hub.now_as_json(), media_type="application/json")
+
+
+async def metrics(server: Server, request: Request) -> Response:
+    """The newest sample of the newest run, for Prometheus."""
+    server.hub.look()
+    run, suite = server.hub.watch.run, server.hub.watch.suite
+    variant = run.folder.parent.name if run and suite else ""
+    content, content_type = exposition(run, variant, CLOCK.now_s(), request.headers.get("accept", ""))
+    return Response(content, media_type=content_type)
 
 
 async def events(server: Server, _request: Request) -> Response:

@@ -113,6 +113,11 @@ class RunView:
         return new
 
     @property
+    def newest(self) -> Sample | None:
+        """The newest sample; `None` before the first one."""
+        return self._samples[-1] if self._samples else None
+
+    @property
     def is_alive(self) -> bool:
         """Check that the process of the run is alive, and still the one that began it."""
         return self.progress is not None and self.progress.ended is None and self.has_process

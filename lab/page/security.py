@@ -13,6 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 TOKEN_HEADER = "X-Sluice-Token"  # noqa: S105 - its name, not a token
 OPEN = frozenset({"/api/now", "/api/events", "/api/history"})
 """What may be read without the token: it costs little, and is shared by all who ask at the same time."""
+METRICS = "/metrics"
+"""For Prometheus: no more than what may be read without the token; with `--bind`, by HTTP Basic."""
 HERE = ("127.0.0.1", "localhost")
 HTTP = 80
 HEADERS = {
@@ -85,7 +87,7 @@ def refusal(access: Access, method: str, headers: Headers, path: str = "/") -> R
         return Refusal(401, "Authorization: got no valid password, expected the one that this page was started with")
     if method not in {"GET", "HEAD", "POST"}:
         return Refusal(405, f"method: got {shown(method)}, expected GET or POST")
-    if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+    if path.startswith(("/api/", METRICS)) and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
         # It could read no answer, but what is asked costs time on a machine that may be measuring.
         return Refusal(403, "Sec-Fetch-Site: got a request of another site, expected one of this page")
     if method == "POST" and (found := of_another_origin(host, headers)) is not None:

@@ -272,3 +272,11 @@ def test_profiles_and_suites_are_listed(browser: Browser) -> None:
     assert browser.get("/api/profiles/aladin/static", headers=WRITES).json()["yaml"].startswith("question:")
     assert {"a-a"} <= {suite["name"] for suite in browser.get("/api/suites", headers=WRITES).json()}
     assert error_of(browser.get("/api/profiles/quikstart", headers=WRITES)) == (400, Naming("quikstart", "quickstart"))
+
+
+def test_prometheus_reads_the_newest_run(browser: Browser, server: Server) -> None:
+    """In the format that it asks for."""
+    begun(server.history.tree.runs / "quickstart" / "20260101-000007")
+    answer = browser.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert 'run="20260101-000007"' in answer.text

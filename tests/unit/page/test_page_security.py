@@ -5,7 +5,7 @@ import base64
 import pytest
 from starlette.datastructures import Headers
 
-from lab.page.security import Access, refusal
+from lab.page.security import METRICS, Access, refusal
 from tests.unit.messages import MakeMessage
 
 HERE = Access("127.0.0.1", 41833, "token-of-this-page")
@@ -169,3 +169,16 @@ def test_at_the_port_of_http_browsers_name_none() -> None:
     access = Access("127.0.0.1", 80, "token-of-this-page")
     writes = {"Host": "127.0.0.1", "Origin": "http://127.0.0.1", "X-Sluice-Token": "token-of-this-page"}
     assert refused(access, "POST", writes) is None
+
+
+def test_a_scraper_needs_no_token_and_no_site_can_ask() -> None:
+    """`/metrics` has no more than what anybody here may see; to other machines it needs the password."""
+    other_site = Headers({**OWN, "Sec-Fetch-Site": "cross-site"})
+    assert refusal(HERE, "GET", Headers(OWN), METRICS) is None
+    assert (found := refusal(HERE, "GET", other_site, METRICS)) is not None
+    assert found.status == 403
+    elsewhere = {"Host": "192.168.1.7:8000"}
+    assert (found := refusal(ELSEWHERE, "GET", Headers(elsewhere), METRICS)) is not None
+    assert found.status == 401
+    known = {**elsewhere, "Authorization": basic("correct horse battery")}
+    assert refusal(ELSEWHERE, "GET", Headers(known), METRICS) is None
