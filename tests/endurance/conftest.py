@@ -7,6 +7,7 @@ pytest tests/endurance --deaths 50 --seed 1      # commands are killed at random
 pytest tests/endurance --soak 60                 # a stream of updates and deletes; what grows meanwhile?
 pytest tests/endurance --drain 10000000          # does a drain slow down?
 pytest tests/endurance --metricbeat PATH         # the real Metricbeat against our sampler
+pytest tests/endurance --prometheus PATH         # a real Prometheus against our sampler
 pytest tests/endurance --page-blocks 5           # what does the live page cost?
 pytest tests/endurance --api-server FOLDER       # does a real API server take deploy/kubernetes?
 pytest tests/endurance --container-memory 5      # what does each container take of its memory limit?
@@ -42,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--drain", type=documents_of_drain, metavar="DOCUMENTS", help="how many documents are drained")
     parser.addoption("--page-blocks", type=int, metavar="N", help="how many blocks of runs, watched and not")
     parser.addoption("--metricbeat", type=program, metavar="PATH", help="a Metricbeat, such as 7.17.29")
+    parser.addoption("--prometheus", type=program, metavar="PATH", help="a Prometheus, such as Debian's 2.42.0")
     parser.addoption("--api-server", type=Path, metavar="FOLDER", help="what tools/api_server.py has built")
     parser.addoption("--container-memory", type=float, metavar="MINUTES", help="how long containers are under load")
     parser.addoption("--report", type=Path, metavar="FOLDER", help="where reports go; default: a temporary folder")
@@ -132,6 +134,12 @@ def page_blocks(request: pytest.FixtureRequest) -> int:
 def metricbeat(request: pytest.FixtureRequest) -> Path:
     """The program."""
     return Path(wanted(request, "--metricbeat", "PATH (docs/kibana.md says how to build one)"))
+
+
+@pytest.fixture
+def prometheus(request: pytest.FixtureRequest) -> Path:
+    """The program."""
+    return Path(wanted(request, "--prometheus", "PATH (apt-get download prometheus, and dpkg -x)"))
 
 
 @pytest.fixture(scope="session")

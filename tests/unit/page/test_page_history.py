@@ -19,7 +19,7 @@ from tests.unit.messages import MakeMessage
 from tests.unit.page.run_folders import begun
 
 MANY = 2003
-OTHER_ROWS = b'{"version": 3, "rows": {"profile-1/20260101-000001": {"stamp": [1, 2], "row": {"kind": "run"}}}}'
+OTHER_ROWS = b'{"version": 4, "rows": {"profile-1/20260101-000001": {"stamp": [1, 2], "row": {"kind": "run"}}}}'
 
 
 def small_result(number: int, *, has_window: bool = True, stage: str = "sink", product: str | None = None) -> bytes:
@@ -77,7 +77,7 @@ def test_what_has_not_changed_is_not_opened_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 3, "rows": 7}', OTHER_ROWS]
+    "content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 4, "rows": 7}', OTHER_ROWS]
 )
 def test_an_index_that_is_missing_broken_or_old_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     """The runs are the only store."""
@@ -258,3 +258,12 @@ def test_a_record_that_cannot_be_read_is_a_row_all_the_same(tmp_path: Path) -> N
     (folder / "result.json").write_bytes(b"{}")
     row: dict[str, Any] = history(tmp_path).answer(Question())["rows"][0]
     assert (row["profile"], row["status"], row["started_s"]) == ("quickstart", "unknown", None)
+
+
+def test_rows_are_found_by_labels_and_note(tmp_path: Path) -> None:
+    """As the list shows them beside the profile."""
+    for number, branch in enumerate(("main", "other")):
+        made = run(Truth(ticks=2)).model_copy(update={"labels": {"branch": branch}, "note": "before the upgrade"})
+        write_result(analyse(written(tmp_path / "books" / f"20260101-00000{number}", made, samples(Truth(ticks=2)))))
+    rows = history(tmp_path).answer(Question.of({"q": "branch=main upgrade"}))["rows"]
+    assert [(row["id"], row["marks"]) for row in rows] == [("books/20260101-000000", "branch=main: before the upgrade")]

@@ -264,3 +264,14 @@ def test_a_run_that_never_came_to_its_load_has_no_zero() -> None:
 def test_every_field_of_ours_is_in_the_template() -> None:
     """One that is not would be stored and never found."""
     assert {path for document in SAMPLED for path in fields(document.source)} <= declared(samples.TEMPLATE)
+
+
+def test_labels_and_note_of_a_run_are_fields() -> None:
+    """A list of words, since names of labels are the user's; without any, no field."""
+    made = run(Truth())
+    labelled = label_of(made.model_copy(update={"labels": {"branch": "main", "commit": "abc"}, "note": "before"}))
+    assert {name: labelled.source()[name] for name in ("labels", "note")} == {
+        "labels": ["branch=main", "commit=abc"],
+        "note": "before",
+    }
+    assert not {"labels", "note"} & label_of(made).source().keys()
