@@ -10,9 +10,10 @@ import orjson
 import typer
 from rich.markup import escape
 
-from lab.analysis.compare import Comparison, Row, compare, difference_text
+from lab.analysis.compare import Comparison, Row, compare, difference_text, side
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.report_page.markdown import markdown_table, plain_line
+from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.ci_files import CHECKS, Checks
@@ -28,7 +29,7 @@ BaselineOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Compare with the last verified one that has the label baseline=NAME; or the folder of one.",
+        help="Compare with the last verified one whose label is baseline=NAME, or with the one in this folder.",
         rich_help_panel=CHECKS,
     ),
 ]
@@ -71,12 +72,11 @@ class Baseline:
         """The baseline beside the run or suite in a folder: one comparison, or one for each variant of both.
 
         Raises:
-            ProfileError: They share no variant, or `vary` names no input.
+            ProfileError: They share no variant.
         """
         if self.path is None:
             return []
         pairs = sides(folder, str(self.path), str(folder))
-        check_inputs(pairs, self.vary - {OF_ANOTHER_COMMIT})
         return [compare(one, two, vary=self.vary, judged=judged) for one, two in pairs]
 
 
@@ -89,7 +89,7 @@ def baseline_of(
         candidates: Folder of all runs of the profile, or of all runs of the suite.
 
     Raises:
-        ProfileError: There is none of that name and it is not optional, or an option needs one.
+        ProfileError: There is none of that name and it is not optional, an option needs one, or `vary` names no input.
     """
     if name is None:
         needing = ["--baseline-optional"] * optional + ["--vary"] * bool(vary)
@@ -104,6 +104,10 @@ def baseline_of(
             f"--baseline: got {name}, expected a verified run or suite in {candidates} with label {BASELINE}={name};"
             " give one that label (--label, ./sluice label), or add --baseline-optional where there may be none yet"
         )
+    one = next(path.glob("**/run.json"), None) if path and vary else None
+    if one is not None:
+        known = side(name, [analyse(one.parent)])
+        check_inputs([(known, known)], frozenset(vary))
     return Baseline(name, path, frozenset({OF_ANOTHER_COMMIT, *vary}))
 
 

@@ -72,6 +72,14 @@ def test_what_needs_a_baseline_is_refused_without(
     assert str(refused.value) == message(*facts)
 
 
+def test_an_input_that_there_is_not_is_refused_beforehand(tmp_path: Path, message: MakeMessage) -> None:
+    """With what was meant."""
+    a_run(tmp_path, "1", {"baseline": "main"})
+    with pytest.raises(ProfileError) as refused:
+        baseline_of("main", tmp_path / "books", optional=False, vary=["kernal"], expectations=())
+    assert str(refused.value) == message("--vary", "kernal", "kernel")
+
+
 def test_one_run_beside_one_fails_nothing(tmp_path: Path) -> None:
     """Nothing tells what else has changed: the figures stand beside each other, and the bound is undecided."""
     first, second = (a_run(tmp_path, name, {}) for name in ("1", "2"))
