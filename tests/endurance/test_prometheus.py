@@ -1,6 +1,6 @@
 """A real Prometheus beside a run: each value that it stores is one of a sample, and none stays after the end.
 
-Tried with Debian's 2.42.0: `apt-get download prometheus`, `dpkg -x`.
+Such as Debian's 2.42.0: `apt-get download prometheus`, `dpkg -x`.
 """
 
 import signal
