@@ -4,6 +4,7 @@ Plain requests and no versioned client: one client library's release line talks 
 a run must work on 7.17 to 9.x alike.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -154,7 +155,8 @@ class ElasticsearchClient:
         status, answer = self.request("PUT", f"/{index}", body, accept=(400,))
         if status == httpx.codes.BAD_REQUEST:
             kind = IndexExistsError if error_type(answer) == ALREADY_EXISTS else ProfileError
-            raise kind(f"index {index}: Elasticsearch rejects its settings or mapping: {error_reason(answer)}")
+            reason = error_reason(answer)
+            raise kind(f"index {index}: Elasticsearch rejects its settings or mapping: {reason}{module_hint(reason)}")
 
     def delete_index(self, index: str) -> None:
         """Delete an index, which need not exist."""
@@ -440,6 +442,31 @@ def error_type(answer: object) -> str:
     return str(error.get("type", "")) if isinstance(error, dict) else ""
 
 
+EXTRAS = ("match_only_text", "rank_feature", "rank_features", "scaled_float", "search_as_you_type", "token_count")
+MODULES = {**dict.fromkeys(EXTRAS, "mapper-extras"), "join": "parent-join", "percolator": "percolator"}
+"""Field type → the module that has it, as `MapperExtrasPlugin` and the others of Elasticsearch's `modules` say."""
+UNKNOWN_TYPE = re.compile(
+    r"(?:mapper type|[Hh]andler for type) \[(?P<field>\w+)\]|Unknown \w+ type \[\w+\]|"
+    r"analyzer \[\w+\] has not been configured"
+)
+"""Words of `MapperParser` and `AnalysisRegistry` for a field type, or a part of an analyzer, that no module adds."""
+
+
+def module_hint(reason: str) -> str:
+    """The end of a refusal that names the module which the small local distribution lacks; empty for other reasons."""
+    unknown = UNKNOWN_TYPE.search(reason)
+    if unknown is None:
+        return ""
+    field = unknown["field"]
+    module = MODULES.get(field) if field else "analysis-common"
+    if module is None:
+        return ""
+    return (
+        f"; the small local distribution lacks the module `{module}`: start the servers with `--distribution "
+        "official` (docs/engines.md)"
+    )
+
+
 def error_reason(answer: object) -> str:
     """The reason in an error answer, in Elasticsearch's words."""
     if isinstance(answer, dict):
@@ -447,6 +474,7 @@ def error_reason(answer: object) -> str:
         if isinstance(error, dict):
             reason = str(error.get("reason", error))
             cause = error.get("caused_by")
-            return f"{reason} ({cause['reason']})" if isinstance(cause, dict) and cause.get("reason") else reason
+            why = str(cause["reason"]) if isinstance(cause, dict) and cause.get("reason") else ""
+            return f"{reason} ({why})" if why not in reason else reason
         return str(error)
     return str(answer)[:300]

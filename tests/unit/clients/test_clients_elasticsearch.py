@@ -120,6 +120,38 @@ def test_the_reason_of_an_error_is_in_elasticsearchs_words(answer: object, reaso
     assert error_reason(answer) == reason
 
 
+def test_a_cause_that_the_reason_repeats_is_not_told_twice() -> None:
+    """Elasticsearch has the whole sentence of a wrong mapping in both."""
+    cause = "The mapper type [scaled_float] declared on field [total] does not exist."
+    assert error_reason(error(f"Failed to parse mapping: {cause}", caused_by={"reason": cause})) == (
+        f"Failed to parse mapping: {cause}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "module"),
+    [
+        ("The mapper type [scaled_float] declared on field [total] does not exist.", "mapper-extras"),
+        ("No handler for type [join] declared on field [of]", "parent-join"),
+        ("Unknown tokenizer type [edge_ngram] for [edge]", "analysis-common"),
+        ("Failed to parse mapping: analyzer [english] has not been configured in mappings", "analysis-common"),
+    ],
+)
+def test_a_refused_type_names_the_module_that_the_small_distribution_lacks(reason: str, module: str) -> None:
+    """In the words of 9.5, 7.17 and OpenSearch; with the option that starts servers that have it."""
+    with rest((400, error(reason))) as server, pytest.raises(ProfileError) as refusal:
+        client(server).create_index("books", {})
+    assert f"`{module}`" in str(refusal.value)
+    assert "`--distribution official`" in str(refusal.value)
+
+
+def test_another_refusal_of_a_mapping_names_no_module() -> None:
+    """A wrong date format is nobody's module."""
+    with rest((400, error("Invalid format: [yyyyy]"))) as server, pytest.raises(ProfileError) as refusal:
+        client(server).create_index("books", {})
+    assert "--distribution" not in str(refusal.value)
+
+
 # --- cluster settings -----------------------------------------------------------------------------------------------
 
 SPEED, SHARDS = "indices.recovery.max_bytes_per_sec", "cluster.routing.allocation.node_concurrent_recoveries"
