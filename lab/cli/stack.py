@@ -3,6 +3,8 @@
 import shlex
 import signal
 import subprocess
+import sys
+from glob import escape as escape_glob
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -165,15 +167,30 @@ def logs(
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log as it grows.")] = False,
 ) -> int:
-    """Show the log of a server, running or not."""
-    spec = LocalStack().server(service).spec
-    has_own_log = spec.server_log is not None and spec.server_log.is_file()
-    log = spec.server_log if has_own_log else spec.log_file
+    """Show the log of a server, running or stopped; the last one until `clean` removes it."""
+    log = log_of(LocalStack(), service)
     try:
         return subprocess.call(["tail", "-n", str(lines), *(["-F"] if follow else []), str(log)])
     except KeyboardInterrupt:
         # The usual end of following; no server has stopped by it.
         raise SystemExit(128 + signal.SIGINT) from None
+
+
+def log_of(stack: LocalStack, name: str) -> Path:
+    """The log of a server, or the one that it left when it was stopped.
+
+    Raises:
+        ProfileError: There is neither.
+    """
+    state = stack.state()
+    if state is None:
+        of_node = escape_glob(name.replace("elasticsearch-", "node-"))
+        of_java = escape_glob(name)
+        left = [*stack.folder.glob(f"*/{of_java}/{of_java}.log"), *stack.folder.glob(f"*/*/{of_node}/logs/sluice.log")]
+        if left:
+            return max(left, key=lambda path: path.stat().st_mtime)
+    spec = stack.server(name).spec
+    return spec.server_log if spec.server_log is not None and spec.server_log.is_file() else spec.log_file
 
 
 def restart(service: ServiceArgument) -> None:
@@ -191,12 +208,22 @@ def down() -> None:
     console.print(f"{quantity(stopped, 'server')} stopped" if stopped else "no servers were running")
 
 
+def at_terminal() -> bool:
+    """Check that somebody can be asked."""
+    return sys.stdin.isatty()
+
+
 def clean(
     *,
     cache: Annotated[bool, typer.Option("--cache", help="Remove the downloads and unpacked servers as well.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, as without a terminal.")] = False,
 ) -> None:
     """Stop the servers and remove their data and logs. Runs and reports are kept."""
     stack = LocalStack()
+    what = f"data and logs of the servers in {stack.folder}" + (", and all downloads" if cache else "")
+    if not yes and at_terminal() and not typer.confirm(f"Remove {what}?"):
+        console.print("nothing is removed")
+        return
     with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
         KeptPage.stop(stack.folder)
         stack.stop(progress)

@@ -207,9 +207,9 @@ class LocalStack:
                 holder = file.read().decode("ascii", "replace").strip()
                 # Between its lock and its number, another one's is there still.
                 number = holder.partition(".")[0] if holder and not server.has_ended(holder) else "unknown"
+                who = server.described(number)
                 raise StackError(
-                    f"another sluice command (process {number}) is using the servers of this checkout; wait for it or "
-                    "stop it"
+                    f"another sluice command ({who}) is using the servers of this checkout; wait for it or stop it"
                 ) from error
             # On a full disk nobody is told who holds them: what stops servers and makes room must work there.
             with contextlib.suppress(OSError):

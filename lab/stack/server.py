@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any, Literal
 import psutil
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from lab.endpoints import words_without_secrets
 from lab.engines import ENGINES
 from lab.errors import StackError
 from lab.identity import ProcessIdentity, identity_of, marked, with_identity
@@ -316,6 +318,15 @@ def owned_marker(marker: Path) -> str:
 def owner_word(owner: ProcessIdentity) -> str:
     """A command of this boot, in a word: its number, and its start where the kernel counts that."""
     return f"{owner.pid}" if owner.start_ticks is None else f"{owner.pid}.{owner.start_ticks}"
+
+
+def described(number: str) -> str:
+    """A sluice command by the number of its process, with its words where they can be read: `process 7: run books`."""
+    words: list[str] = []
+    with contextlib.suppress(ValueError, psutil.Error):
+        words = psutil.Process(int(number)).cmdline()
+    typed = words[words.index("lab.cli") + 1 :] if "lab.cli" in words else []
+    return f"process {number}: {shlex.join(words_without_secrets(typed))}" if typed else f"process {number}"
 
 
 def orphans(folder: Path) -> list[psutil.Process]:

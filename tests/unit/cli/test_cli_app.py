@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from lab import VERSION
 from lab.analysis.result import analyse
@@ -287,6 +288,41 @@ def test_a_server_that_is_not_there_is_a_wrong_argument(
     """Whatever is asked of it."""
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
     assert sluice(command, "kibana") == (2, "", message("kibana", "./sluice up"))
+
+
+@pytest.mark.parametrize(
+    ("server", "place"),
+    [("kafka", "kept/kafka/kafka.log"), ("elasticsearch-2", "run/elasticsearch-9.5.4/node-2/logs/sluice.log")],
+)
+def test_the_log_of_a_stopped_server_can_be_read(tmp_path: Path, server: str, place: str) -> None:
+    """`down` keeps it, and it says why a run failed."""
+    log = tmp_path / place
+    log.parent.mkdir(parents=True)
+    log.touch()
+    assert stack.log_of(LocalStack(tmp_path), server) == log
+
+
+@pytest.mark.parametrize(("answer", "is_removed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_clean_asks_at_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, *, is_removed: bool
+) -> None:
+    """The data of kept servers may have taken hours."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    with LocalStack().exclusively():
+        pass
+    monkeypatch.setattr(stack, "at_terminal", lambda: True)
+    done = CliRunner().invoke(app_module.app, ["clean"], input=answer)
+    assert (str(tmp_path) in done.output, tmp_path.exists()) == (True, not is_removed)
+
+
+def test_clean_asks_nothing_where_it_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts at a terminal say `--yes`."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    with LocalStack().exclusively():
+        pass
+    monkeypatch.setattr(stack, "at_terminal", lambda: True)
+    CliRunner().invoke(app_module.app, ["clean", "--yes"])
+    assert not tmp_path.exists()
 
 
 def test_a_log_has_no_negative_number_of_lines(sluice: Command, message: MakeMessage) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from lab.errors import StackError
 from lab.identity import identity_of
 from lab.stack.local import LocalStack, StackState
-from lab.stack.server import owner_word, stop
+from lab.stack.server import described, owner_word, stop
 from tests.unit.stack.three_servers import ALL, owned_by, pids, strays
 from tests.unit.stack.trivial_servers import spec_of, started
 
@@ -120,6 +121,19 @@ def test_a_second_command_is_refused_and_told_who_is_at_work(marker: Path, tmp_p
     assert str(refusal.value) == (
         f"another sluice command (process {os.getpid()}) is using the servers of this checkout; wait for it or stop it"
     )
+
+
+def test_a_command_is_told_by_its_words() -> None:
+    """A number alone says nothing; what names a secret is hidden."""
+    waiting = "print('begun', flush=True); input()"
+    words = [waiting, "lab.cli", "run", "books", "--set", "sink.config.password=x"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", *words], **pipes) as command:  # type: ignore[call-overload]
+        command.stdout.readline()
+        text = described(str(command.pid))
+        command.kill()
+    assert text == f"process {command.pid}: run books --set 'sink.config.password=(hidden)'"
+    assert described(str(command.pid)) == f"process {command.pid}"
 
 
 def test_a_number_that_the_command_before_has_left_is_not_named(marker: Path, tmp_path: Path) -> None:
