@@ -29,7 +29,7 @@ from lab.stack.jdk import Jdk, find_jdks, install_command, java_for_kafka, refus
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import is_built, is_released, plugin_artifacts
 from lab.stack.ports import accepts_connections
-from lab.stack.runtimes import choose_java
+from lab.stack.runtimes import choose_java, is_fetched
 from lab.stack.shape import StackShape
 from producers.dataset import DatasetError
 from producers.registry import DATASETS
@@ -166,9 +166,21 @@ def artifacts() -> Iterator[Finding]:
     ]
     missing = ArtifactCache(cache_dir()).missing(needed)
     size_mb = sum(artifact.size_bytes for artifact in missing) / 1e6
+    java = [java_for_kafka(), StackShape().release.java]
+    runtimes = {chosen for needed in java if isinstance(chosen := java_or_none(needed), int) and not is_fetched(chosen)}
+    lacks = [*(f"Java {feature}" for feature in sorted(runtimes)), *([f"{size_mb:.0f} MB"] if missing else [])]
+    of = f"{StackShape().release} and Kafka"
     yield Finding(
-        "servers", "good", f"{size_mb:.0f} MB still to be fetched" if missing else "all fetched; works offline"
+        "servers", "good", f"{of}: {' and '.join(lacks)} still to be fetched" if lacks else f"{of} work offline"
     )
+
+
+def java_or_none(needed: JavaRange) -> Jdk | int | None:
+    """The JDK or runtime that a server gets; `None` where none fits, which is told elsewhere."""
+    try:
+        return choose_java(find_jdks(), needed, "a server")
+    except StackError:
+        return None
 
 
 def docker() -> Iterator[Finding]:

