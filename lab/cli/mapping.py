@@ -240,7 +240,9 @@ def explain(
         typer.Argument(metavar="MAPPING", help="A file of mappings/, without .json.", autocompletion=complete.mappings),
     ],
     *,
-    on: Annotated[str, typer.Option("--on", metavar="FILE", help="Your documents, in any form (docs/files.md).")],
+    on: Annotated[
+        str, typer.Option("--path", "--on", metavar="FILE", help="Your documents, in any form (docs/files.md).")
+    ],
     key: KeyOption = None,
     sample: SampleOption = SAMPLE,
     minutes: MinutesOption = None,

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from lab.analysis.result import analyse
 from lab.analysis.sizing.assumptions import Assumptions
-from lab.analysis.sizing.measured import Costs, Measured, measured
+from lab.analysis.sizing.measured import Costs, Measured, measured, unsuitable
 from lab.analysis.sizing.ranges import Range
 from lab.analysis.sizing.sizing import Sizing, Target, sizing
 from lab.analysis.text import duration, number, quantity
@@ -38,16 +38,22 @@ LABELS = {
 
 
 def size(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN...",
+            help="Runs: `latest`, a run id, a profile (its last run that serves) or a folder; several give intervals.",
+            autocompletion=complete.runs,
+            show_default=False,
+        ),
+    ] = None,
     *,
     rate: Annotated[float, typer.Option(metavar="DOCS_PER_S", help="Documents per second, sustained.")],
     profile: Annotated[
         str | None,
-        typer.Option(help="Profile whose last run is sized from.", autocompletion=complete.profiles),
+        typer.Option(help="The same as RUN, of this profile alone.", hidden=True, autocompletion=complete.profiles),
     ] = None,
-    run: Annotated[
-        list[str] | None,
-        typer.Option("--run", metavar="RUN", help="Run to size from instead; several give the uncertainty."),
-    ] = None,
+    run: Annotated[list[str] | None, typer.Option("--run", help="The same as RUN.", hidden=True)] = None,
     days: Annotated[float, typer.Option(help="Days that documents are kept.")] = 30,
     replicas: Annotated[int, typer.Option(min=0, help="Replicas of each primary shard.")] = 1,
     assume: Annotated[
@@ -61,7 +67,7 @@ def size(
     if not (0 < rate < inf and 0 < days < inf):
         raise ProfileError(f"--rate, --days: got {rate:g} and {days:g}, expected numbers above 0")
     assumed = Assumptions().with_stated(assume or [])
-    measurements = measured_runs(runs, profile, run or [])
+    measurements = measured_runs(runs, profile, [*(names or ()), *(run or ())])
     outcome = sizing(Target(rate, days, replicas), measurements, assumed)
     show(outcome)
     if as_json:
@@ -75,12 +81,25 @@ def measured_runs(runs: Path, profile: str | None, names: list[str]) -> Measured
         ProfileError: None is asked for, or one does not serve.
     """
     if not names and profile is None:
-        raise ProfileError("got neither --profile nor --run, expected what to size from")
-    folders = dict.fromkeys(find_run(runs, name) for name in names or [str(profile)])
+        raise ProfileError("got no RUN (nor --profile or --run), expected what to size from: a profile or a run")
+    folders = dict.fromkeys(serving_run(runs, name) for name in names or [str(profile)])
     measurements = measured([analyse(folder) for folder in folders])
     if profile is not None and measurements.profile != profile:
         raise ProfileError(f"--profile {profile}: got runs of {measurements.profile}, expected runs of this profile")
     return measurements
+
+
+def serving_run(runs: Path, name: str) -> Path:
+    """The folder of a named run; of a profile, its last run from which a cluster can be sized, or else its last one."""
+    last = find_run(runs, name)
+    if not (runs / name).is_dir() or last.parent != (runs / name).resolve():
+        return last
+    of_profile = sorted((path.parent for path in last.parent.glob("*/run.json")), reverse=True)
+    chosen = next((folder for folder in of_profile if unsuitable(analyse(folder)) is None), last)
+    if chosen != last:
+        why = unsuitable(analyse(last))
+        console.print(escape(f"{name}: sized from {chosen.name}; its last run, {last.name}: {why}"), soft_wrap=True)
+    return chosen
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------

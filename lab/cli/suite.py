@@ -23,6 +23,7 @@ from lab.cli.ci_files import CiFiles, JunitOption, SummaryOption
 from lab.cli.expectations import AbortOption, ExpectOption, condition
 from lab.cli.options import (
     RUNS,
+    DocumentsOption,
     JsonOption,
     LabelOption,
     NoteOption,
@@ -148,6 +149,7 @@ def race(
             autocompletion=complete.settings,
         ),
     ] = None,
+    documents: DocumentsOption = None,
     plan: PlanOption = False,
     minutes: MinutesOption = None,
     precision: PrecisionOption = None,
@@ -168,7 +170,8 @@ def race(
 
     Example: `race quickstart --set sink.config.batch.size=2000,500,5000`.
     """
-    chosen = ad_hoc_suite(profile, settings or ())
+    stated = [] if documents is None else [f"dataset.documents={documents}"]
+    chosen = ad_hoc_suite(profile, [*(settings or ()), *stated])
     options = SuiteOptions(
         measures=measures_of(None, minutes, precision),
         resume=resume,

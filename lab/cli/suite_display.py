@@ -121,7 +121,7 @@ def width_text(plan: SuitePlan, expected: Estimate) -> str:
 def basis(plan: SuitePlan, expected: Estimate) -> str:
     """Where the times come from."""
     if not expected.from_runs:
-        return "estimated from the number of documents; there are no earlier runs here"
+        return "estimated from the number of documents, as no earlier run here was of these variants"
     if expected.from_runs == len(plan.variants):
         return "from earlier runs here"
     return f"{expected.from_runs} of {len(plan.variants)} variants from earlier runs here, the rest from their size"

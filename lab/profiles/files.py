@@ -1,6 +1,7 @@
 """Profiles, mappings and other files: where they are, how a message names one, and why one cannot be read."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -57,6 +58,8 @@ def not_there(name_or_path: str, what: str, names: Iterable[str]) -> str:
     """
     if name_or_path.endswith(_SUFFIXES):
         return f"{name_or_path}: no such file, expected a {what}"
+    if what == "profile" and is_there(Path(name_or_path)):
+        return f"{name_or_path}: is no profile; of documents, make one with: ./sluice init {shlex.quote(name_or_path)}"
     return f'unknown {what} "{name_or_path}", {suggestion(name_or_path, names, f"a {what}")}'
 
 

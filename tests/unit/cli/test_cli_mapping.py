@@ -114,7 +114,7 @@ def test_explain_shows_its_plan_and_what_its_minutes_can_tell_before_a_server_is
     assert called(monkeypatch, "infer", "books.ndjson", "--no-check") == 0
     capsys.readouterr()
 
-    assert called(monkeypatch, "explain", "books", "--on", "books.ndjson", "--plan", "--minutes", "1") == 0
+    assert called(monkeypatch, "explain", "books", "--path", "books.ndjson", "--plan", "--minutes", "1") == 0
 
     printed = capsys.readouterr().out
     assert "without isbn" in printed

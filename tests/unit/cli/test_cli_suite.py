@@ -346,6 +346,7 @@ def test_what_is_expected_of_the_time_left_is_not_promised_of_every_comparison(m
         (("--set", "sink.tasks=1,2", "--set", "dataset.documents=1009"), ["1,009", "dataset.documents=1009"]),
         (("--set", "sink.tasks=1,2"), ["60,000", "dataset.documents=60000"]),
         (("--set", "dataset.documents=1009,2003"), ["1,009", "2,003"]),
+        (("--set", "sink.tasks=1,2", "--documents", "1009"), ["1,009", "dataset.documents=1009"]),
     ],
 )
 def test_a_race_compares_values_that_the_command_line_names(

@@ -93,3 +93,12 @@ def test_own_files_do_not_count_for_another_root(write: Write, tmp_path: Path) -
     with pytest.raises(ProfileError) as refusal:
         load_profile("mine", root=tmp_path / "other")
     assert str(refusal.value).startswith('unknown profile "mine"')
+
+
+def test_documents_in_place_of_a_profile_lead_to_init(tmp_path: Path) -> None:
+    """`run ../shop.ndjson` is what somebody tries first."""
+    documents = tmp_path / "my shop.ndjson"
+    documents.write_text("{}")
+    with pytest.raises(ProfileError) as refusal:
+        load_profile(str(documents))
+    assert str(refusal.value).endswith(f"./sluice init '{documents}'")

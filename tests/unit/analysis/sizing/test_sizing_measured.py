@@ -205,6 +205,19 @@ def test_the_command_sizes_from_the_last_run_of_a_profile(tmp_path: Path) -> Non
     assert [part["name"] for part in sized["parts"]] == ["data nodes", "brokers", "workers", "drivers"]
 
 
+def test_runs_are_named_as_by_compare_and_the_last_one_that_serves_is_taken(tmp_path: Path) -> None:
+    """A void run after it does not stop a sizing, and is named."""
+    profile = tmp_path / "runs" / "aladin" / "synthetic"
+    folder(profile / "20270115-080000")
+    written(profile / "20270116-080000", *unverified(TRUTH))
+    words = ["size", "aladin/synthetic", "--rate", "5000", "--runs", str(tmp_path / "runs")]
+
+    shown = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+
+    assert shown.exit_code == 0, shown.exception
+    assert "sized from 20270115-080000; its last run, 20270116-080000: got a run that is not verified" in shown.output
+
+
 @pytest.mark.parametrize(
     ("words", "facts"),
     [
