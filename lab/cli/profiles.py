@@ -19,6 +19,7 @@ from lab.profiles.containers import FOLDER, MEMORY_FILE, env_files, memory_file
 from lab.profiles.loader import FOLDER as PROFILES
 from lab.profiles.loader import stated_values
 from lab.profiles.suites import list_suites
+from lab.run.query.own_answers import told_beforehand
 from lab.stack.places import ROOT
 
 FilterArgument = Annotated[str | None, typer.Argument(metavar="TEXT", help="Only those with this text in their name.")]
@@ -118,6 +119,8 @@ def show(
         )
     else:
         console.print(table_of(rows, "key", "value", "from", whole=("key",)))
+    for sentence in told_beforehand(chosen, ROOT):
+        console.print(escape(sentence))
 
 
 def shortened(where: str) -> str:

@@ -6,6 +6,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.report_page.markdown import run_markdown
+from lab.analysis.report_page.sections import compared_questions
 from lab.analysis.report_page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis
 from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption, against_baseline, baseline_of
@@ -168,6 +169,8 @@ def show_result(analysis: RunAnalysis, *, open_it: bool) -> None:
     folder, result = analysis.folder, analysis.result
     console.print(verdict_line(result, folder.samples, console.width))
     console.print(terminal_table(result))
+    for sentence in compared_questions(folder.run):
+        console.print(escape(sentence), soft_wrap=not console.is_terminal)
     print_warnings(result.warnings)
     print_report(folder.path / "report.html", open_it=open_it)
 

@@ -42,11 +42,13 @@ from lab.cli.suite_display import SuiteDisplay, print_result, show_plan
 from lab.console import console, print_json
 from lab.display import print_report
 from lab.errors import ProfileError, VerificationError, is_interrupt
+from lab.profiles.files import REPOSITORY as ROOT
 from lab.profiles.races import ad_hoc_suite
 from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
 from lab.records.marks import NO_MARKS, Marks
 from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import SUITES, become_latest, check_runs
+from lab.run.query.own_answers import told_beforehand
 from lab.suite.bench import Bench
 from lab.suite.duets import DuetExecution
 from lab.suite.execution import SuiteExecution
@@ -238,6 +240,8 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     refuse_unfit(fixed, without(chosen, skipped), servers)
     if options.plan:
         show_plan(fixed, estimate(fixed, runs))
+        for sentence in dict.fromkeys(text for each in chosen.variants for text in told_beforehand(each.profile, ROOT)):
+            console.print(escape(sentence))
         return 0
     check_runs(runs)
     if begun:

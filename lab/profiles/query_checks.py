@@ -167,7 +167,7 @@ def _unfit_for_the_load(question: Question, model: str, tree: Located) -> Iterat
     ignored = tree.at("sink", "config", "key.ignore")
     if question.is_about_vectors and ignored is not None and str(ignored.value).lower() == "true":
         yield "needs ids that are keys, expected no `sink.config.key.ignore: true`"
-    if (question.is_about_books or question.kind) and _mode(tree) == "stream":
+    if (question.is_about_books or question.is_about_a_file or question.kind) and _mode(tree) == "stream":
         yield "cannot be checked while documents stream, expected `load.mode: query`"
     size = question.models[model][0].request.get("size", 10)
     if question.truth.answer.ids and isinstance(size, int):

@@ -34,7 +34,13 @@ OF_BOOKS: Final = ("top", "first", "count")
 OF_EVENTS: Final = ("count", "counts_by", "counts_per", "unique", "ids")
 OF_VECTORS: Final = ("nearest",)
 OF_PACKAGES: Final = ("kind",)
-"""Kinds of answers: about books, events or vectors, or as an installed package knows them."""
+OF_FILES: Final = ("whole",)
+"""Kinds of answers: about books, events or vectors, as an installed package knows them, or about a user's file."""
+
+FILE: Final = "file"
+"""The dataset of a user's own documents, whose questions are a search as it is sent."""
+WHOLE: Final = {"answer": {"whole": True}}
+"""Truth of a question about it, and where the answer stands in the response: its author writes neither."""
 
 Conditions = Mapping[str, Mapping[Literal["is", "below", "from"], Value]]
 """Field → comparison → a value or `$parameter`."""
@@ -77,18 +83,17 @@ class RightAnswer(Section):
     ids: Literal[True] | None = Field(None, description="true: the ids of the events, in any order")
     nearest: PositiveInt | None = Field(None, description="how many ids, those nearest to the `near` parameter first")
     kind: str | None = Field(None, description="a kind of question of an installed package, which draws the parameters")
+    whole: Literal[True] | None = Field(None, description="true: hits and aggregations of a search of a user's file")
 
     @model_serializer(mode="wrap")
     def _without_an_absent_kind(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """An answer without one leaves fingerprints as they were before there was such a key."""
         values: dict[str, Any] = written(self)
-        if self.kind is None:
-            values.pop("kind", None)
-        return values
+        return {name: value for name, value in values.items() if value is not None or name not in ("kind", "whole")}
 
     @model_validator(mode="after")
     def _is_one(self) -> "RightAnswer":
-        _one_of(self, *dict.fromkeys((*OF_BOOKS, *OF_EVENTS, *OF_VECTORS, *OF_PACKAGES)))
+        _one_of(self, *dict.fromkeys((*OF_BOOKS, *OF_EVENTS, *OF_VECTORS, *OF_PACKAGES, *OF_FILES)))
         for name, other in (("top", "by"), ("by", "top"), ("most", "counts_by"), ("within", "unique")):
             if getattr(self, name) and getattr(self, other) is None:
                 raise ValueError(f"got `{name}` without `{other}`, expected both or none")
@@ -115,10 +120,11 @@ class Reading(Section):
     below: "Reading | None" = Field(None, description="the same of a list in each entry; its ids follow the entry's")
     number: str | None = Field(None, description="path of a number")
     number_of: str | None = Field(None, description="path of a list that is counted")
+    whole: Literal[True] | None = Field(None, description="true: hits and aggregations, each value by its path")
 
     @model_validator(mode="after")
     def _is_one(self) -> "Reading":
-        _one_of(self, "entries", "number", "number_of")
+        _one_of(self, "entries", "number", "number_of", "whole")
         if (self.entries is None) != (self.id is None):
             raise ValueError("got one of `entries` and `id`, expected both or none")
         return self
@@ -148,6 +154,20 @@ class Question(Section):
     parameters: Mapping[str, Parameter] = Field(default_factory=dict, description="what each repeat draws, by name")
     truth: Truth = Field(description="the right answer")
     models: Mapping[str, list[Step]] = Field(min_length=1, description="document model → the steps of an answer")
+    request: Mapping[str, JsonValue] | None = Field(
+        None, description="of your own documents (dataset `file`), in place of `truth` and `models`: a search's body"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _asked_of_a_file(cls, values: Any) -> Any:
+        """A question about a user's file is a search: what is compared is the whole of its answer."""
+        if not isinstance(values, dict) or values.get("dataset") != FILE or "truth" in values:
+            return values
+        if not isinstance(values.get("request"), dict):
+            message = "got no `request`, expected the body of a search for the dataset `file`"
+            raise ValueError(message)  # noqa: TRY004 - pydantic tells of no other
+        return {**values, "truth": WHOLE, "models": {FILE: [{"request": values["request"], **WHOLE}]}}
 
     @property
     def kind(self) -> str | None:
@@ -165,14 +185,26 @@ class Question(Section):
         return self.dataset == "vectors" and self.kind is None
 
     @property
+    def is_about_a_file(self) -> bool:
+        """Check that it is a search of a user's own documents."""
+        return self.dataset == FILE and self.kind is None
+
+    @property
     def is_about_books(self) -> bool:
         """Whether its truth is said of books and offers."""
-        return self.kind is None and not (self.is_about_events or self.is_about_vectors)
+        return self.kind is None and not (self.is_about_events or self.is_about_vectors or self.is_about_a_file)
 
     @model_validator(mode="after")
     def _answers_of_its_dataset(self) -> "Question":
         allowed = OF_EVENTS if self.is_about_events else OF_VECTORS if self.is_about_vectors else OF_BOOKS
         answer, truth = self.truth.answer, self.truth
+        if (self.request is not None) != self.is_about_a_file:
+            wanted = "`request` in place of `truth`" if self.is_about_a_file else "no `request`"
+            raise ValueError(f"expected {wanted} for the dataset `{self.dataset}`")
+        if self.is_about_a_file:
+            if any(parameter.one_of is None for parameter in self.parameters.values()):
+                raise ValueError("parameters: expected `one_of` for the dataset `file`")
+            return self
         if self.kind is not None:
             if self.parameters or truth.books or truth.offers or truth.events:
                 raise ValueError("truth.answer: got `kind` beside parameters or conditions, expected `kind` alone")
@@ -200,6 +232,17 @@ class Question(Section):
             if not steps or [step.answer is not None for step in steps] != [False] * (len(steps) - 1) + [True]:
                 raise ValueError(f"models.{model}: expected `answer` in the last step, and `ids` in those before it")
         return self
+
+
+def filled(template: Any, values: Mapping[str, Any]) -> Any:
+    """The template with the value of each `$parameter`."""
+    if isinstance(template, Mapping):
+        return {name: filled(part, values) for name, part in template.items()}
+    if isinstance(template, list):
+        return [filled(part, values) for part in template]
+    if isinstance(template, str) and template.startswith("$"):
+        return values[template[1:]]
+    return template
 
 
 def question_names(root: Path) -> list[str]:
@@ -252,7 +295,11 @@ def _unknown_values(question: Question, tree: Located) -> Iterator[Problem]:
     drawn = QUESTION_KINDS[question.kind].parameters if question.kind else ()
     windows = OF_THE_WINDOW if question.is_about_events else ()
     names = {f"${name}" for name in (*question.parameters, *drawn, *windows)}
-    for at, allowed in (("truth", names), *((f"models.{name}", names | {f"${IDS}"}) for name in question.models)):
+    for at, allowed in (
+        ("truth", names),
+        ("request", names),
+        *((f"models.{name}", names | {f"${IDS}"}) for name in question.models),
+    ):
         part = tree.at(*at.split("."))
         for entry in _scalars(part) if part is not None else ():
             if isinstance(entry.value, str) and entry.value.startswith("$") and entry.value not in allowed:

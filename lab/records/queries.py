@@ -21,6 +21,8 @@ class QuestionAnswers(Record):
         books: Books in all right answers together.
         service_time: Base64 of a compressed HdrHistogram in µs: first request sent → last response read.
         took: The same in µs: Elasticsearch's own time, summed over the requests of an answer; it tells whole ms.
+        not_computed: Why no right answer could be computed: then answers are compared with the first one to the same
+            request, `wrong` counts those that differ from it, and none is called right.
     """
 
     name: str
@@ -36,6 +38,7 @@ class QuestionAnswers(Record):
     books: Count
     service_time: str
     took: str
+    not_computed: str | None = None
 
     @property
     def as_expected(self) -> bool:
@@ -90,6 +93,7 @@ class QueryTimes(Record):
         service_time_s: Sum of them.
         latency: The same from the due time; `None` in a closed loop, whose queries are due when they are sent.
         took: The same of Elasticsearch's own time, in whole ms.
+        not_computed: As of `QuestionAnswers`.
     """
 
     name: str
@@ -110,6 +114,7 @@ class QueryTimes(Record):
     service_time_s: float
     latency: str | None
     took: str
+    not_computed: str | None = None
 
     @property
     def answers(self) -> int:

@@ -310,4 +310,4 @@ def answers(question: QuestionAnswers) -> Iterator[Metric]:
     ):
         yield metric(name, total / question.answers if question.answers else None, question.name)
     yield metric("answers", question.answers, question.name)
-    yield metric("answers_wrong", question.wrong, question.name)
+    yield metric("answers_wrong", None if question.not_computed else question.wrong, question.name)

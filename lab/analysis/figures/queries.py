@@ -142,7 +142,8 @@ def correctness(question: QueryTimes) -> Iterator[Metric]:
     """Figures on right and wrong answers; without a comparison none is known to be right or wrong."""
     yield metric("query_hits_mean", question.hits_mean, question.name)
     yield metric("answers", question.checked, question.name)
-    yield metric("answers_wrong", question.wrong if question.checked else None, question.name)
+    is_known = question.checked and not question.not_computed
+    yield metric("answers_wrong", question.wrong if is_known else None, question.name)
     yield metric("rows_right_share", question.rows_right, question.name)
     yield metric("values_right_share", question.values_right, question.name)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.report_page.sections import Row
+from lab.analysis.report_page.sections import Row, compared_text
 from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
 from lab.records.queries import QueryLoadResult, RampStep
 from lab.records.result import Result
@@ -89,6 +89,11 @@ def window_text(window_s: float) -> str:
 
 def answers_text(load: QueryLoadResult) -> str:
     """One or two sentences on right and wrong answers."""
+    apart = [each for each in load.questions if each.not_computed]
+    if apart:
+        rest = load.model_copy(update={"questions": tuple(each for each in load.questions if not each.not_computed)})
+        texts = [f"`{each.name}`: {compared_text(each.checked, each.wrong, str(each.not_computed))}" for each in apart]
+        return " ".join([*([answers_text(rest)] if rest.questions else []), *texts])
     checked, wrong = (sum(getattr(each, name) for each in load.questions) for name in ("checked", "wrong"))
     if not checked:
         return "No answer was compared with the dataset."
@@ -176,7 +181,9 @@ def answers_rows(load: QueryLoadResult) -> list[Row]:
             each.name,
             number(each.hits_mean),
             count(each.checked),
-            count(each.wrong) + (" (expected)" if each.wrong and each.expected_wrong else ""),
+            count(each.wrong)
+            + (" (expected)" if each.wrong and each.expected_wrong else "")
+            + (" differ from the first" if each.not_computed else ""),
             _share(each.rows_right),
             _share(each.values_right),
         )

@@ -122,7 +122,7 @@ def _known_percentiles(question: QueryTimes) -> dict[str, float]:
 
 def right_answers(load: QueryLoadResult) -> Chart:
     """Chart of right answers by question; of answers expected to be wrong, the right part of each."""
-    checked = [question for question in load.questions if question.checked]
+    checked = [question for question in load.questions if question.checked and not question.not_computed]
     return Chart(
         "Answers right and wrong",
         "Share of the compared answers that equal what the dataset says. Where some are wrong, circle: rows that are"

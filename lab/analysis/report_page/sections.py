@@ -1,5 +1,7 @@
 """Content of the sections of a run's report; `run.html` lays them out."""
 
+from collections.abc import Iterator
+
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.text import UNKNOWN, bytes_text, clock_text, count, duration, figure, number
 from lab.records.queries import QuestionAnswers
@@ -50,8 +52,25 @@ def questions(run: Run, result: Result) -> list[Row]:
     return rows
 
 
+def compared_text(answers: int, differing: int, why: str) -> str:
+    """Sentence on answers that were compared with each other only, none of which is called right."""
+    same = "none differs" if not differing else f"{count(differing)} differ"
+    return f"{count(answers)} answers were compared with each other only ({why}): {same} from the first of a request."
+
+
+def compared_questions(run: Run) -> Iterator[str]:
+    """A sentence for each question of a run whose right answers could not be computed."""
+    sent = run.query_load.questions if run.query_load else ()
+    counts = [(each, each.answers) for each in run.questions] + [(each, each.checked) for each in sent]
+    for each, answers in counts:
+        if each.not_computed:
+            yield f"{each.name}: {compared_text(answers, each.wrong, each.not_computed)}"
+
+
 def question_verdict(question: QuestionAnswers) -> str:
     """Sentence on right and wrong answers."""
+    if question.not_computed:
+        return compared_text(question.answers, question.wrong, question.not_computed)
     if not question.wrong:
         return f"All {count(question.answers)} answers are right."
     wrong = f"{count(question.wrong)} of {count(question.answers)} answers are wrong, such as {question.first_wrong}"

@@ -12,11 +12,13 @@ import orjson
 
 from lab.extensions import QUESTION_KINDS, Answer
 from lab.profiles.models import Queries
-from lab.profiles.questions import Question, book_fields, offer_fields
-from lab.run.query.ask import filled, read_answer
+from lab.profiles.questions import Question, book_fields, filled, offer_fields
+from lab.run.query.ask import read_answer
+from lab.run.query.own_answers import OwnAnswers
 from lab.run.query.right_answers import (
     Outcome,
     Values,
+    chosen_values,
     compared,
     drawn_event_values,
     drawn_values,
@@ -55,6 +57,7 @@ class BoundQuestion:
     Args:
         model: Which requests of the question are sent; the first where it does not say.
         shelf: The dataset's books and offers, for a question about them.
+        own: Right answers to a question about the user's own file.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class BoundQuestion:
         *,
         model: str | None = None,
         shelf: Shelf | None = None,
+        own: OwnAnswers | None = None,
     ) -> None:
         self.name = name
         self.question = question
@@ -78,7 +82,14 @@ class BoundQuestion:
         self._vectors = dataset if isinstance(dataset, Vectors) and question.is_about_vectors else None
         if shelf is None and question.is_about_books:
             self._shelf = shelf_of(dataset, book_fields(question), offer_fields(question))
+        self._own = own
+        self._firsts: dict[tuple[Any, ...], Answer] = {}
         self._kept = lru_cache(ANSWERS_KEPT)(self._right)
+
+    @property
+    def not_computed(self) -> str | None:
+        """Why no right answer can be computed; `None` where it can."""
+        return self._own.not_computed if self._own is not None else None
 
     @property
     def fingerprint(self) -> str:
@@ -93,6 +104,7 @@ class BoundQuestion:
             # Books are the same in both of their models.
             repr(self._dataset) if self._shelf is None else ["aladin", self._dataset.seed, len(self._shelf.ids)],
             *([QUESTION_KINDS.package(self.question.kind)] if self.question.kind else ()),
+            *([self.question.request, self._dataset.content_hash] if self.question.is_about_a_file else ()),
         ]
         return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
@@ -103,6 +115,8 @@ class BoundQuestion:
             searchable: Documents 0 … `searchable` - 1 can be found by now; others may come while the query is under
                 way, and none of them can fall into its window.
         """
+        if self._own is not None:
+            return DrawnQuery(chosen_values(self.question, draw), (0, self._dataset.documents))
         if self._kind is not None:
             return DrawnQuery(self._kind.draw(self._dataset, draw), (0, self._dataset.documents))
         if self._shelf is not None:
@@ -133,6 +147,8 @@ class BoundQuestion:
         """
         right, documents = self._kept(drawn.rows, tuple(drawn.values.items()))
         answer = read_answer(self._step, [response])
+        if right is None:
+            right = self._firsts.setdefault(tuple(drawn.values.values()), answer)
         outcome = compared(self.question.truth.answer, answer, right, self._what)
         hits = exact_hits(response)
         if documents is not None and hits is not None and hits != documents:
@@ -147,6 +163,8 @@ class BoundQuestion:
             return "books"
         if self._vectors is not None:
             return "vectors"
+        if self._own is not None:
+            return "values"
         has_rows = answer.kind or answer.counts_by or answer.counts_per
         return "rows" if has_rows else "values" if answer.unique else "events"
 
@@ -163,7 +181,9 @@ class BoundQuestion:
         nearest = self._vectors.neighbours(queries, self.question.truth.answer.nearest or 1)
         return [[key.decode() for key in self._vectors.keys(row)] for row in nearest]
 
-    def _right(self, rows: tuple[int, int], values: tuple[tuple[str, Any], ...]) -> tuple[Answer, int | None]:
+    def _right(self, rows: tuple[int, int], values: tuple[tuple[str, Any], ...]) -> tuple[Answer | None, int | None]:
+        if self._own is not None:
+            return self._own.right(dict(values)), None
         if self._kind is not None:
             return self._kind.right_answer(self._dataset, dict(values)), None
         if self._shelf is not None:
@@ -174,12 +194,20 @@ class BoundQuestion:
 
 
 def bound_questions(
-    questions: Mapping[str, Question], dataset: Dataset, queries: Queries, models: Mapping[str, str]
+    questions: Mapping[str, Question],
+    dataset: Dataset,
+    queries: Queries,
+    models: Mapping[str, str],
+    *,
+    mappings: Mapping[str, Any] | None = None,
+    stored: int = 0,
 ) -> list[BoundQuestion]:
     """One for each question by its name; books and offers are read once for all.
 
     Args:
         models: Question → which requests of it are sent.
+        mappings: Of the index, for questions about the user's own file.
+        stored: Documents in the index, likewise.
     """
     about_books = [question for question in questions.values() if question.is_about_books]
     shelf = None
@@ -197,6 +225,7 @@ def bound_questions(
             queries,
             model=models[name],
             shelf=shelf if question.is_about_books else None,
+            own=OwnAnswers(question, dataset, mappings or {}, stored) if question.is_about_a_file else None,
         )
         for name, question in questions.items()
     ]

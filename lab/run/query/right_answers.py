@@ -1,5 +1,6 @@
 """The right answers to a question, computed from the dataset and not from the index."""
 
+import math
 import operator
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,10 +45,10 @@ MOST_COUNTED_IN_A_TABLE: Final = 1 << 16
 
 @dataclass(frozen=True)
 class QuestionValues:
-    """One repeat of a question: its values and the right answer."""
+    """One repeat of a question: its values and the right answer; `None` where none can be computed."""
 
     values: Values
-    right: Answer
+    right: Answer | None
 
 
 def question_values(question: Question, shelf: Shelf, count: int, seed: int) -> list[QuestionValues]:
@@ -78,13 +79,18 @@ def values_of_kind(question: Question, dataset: Dataset, count: int, seed: int) 
         raise ProfileError(f"kind: {question.kind}: {type(error).__name__}: {error}") from error
 
 
+def chosen_values(question: Question, draw: random.Random) -> dict[str, Value]:
+    """A value of its list for each parameter."""
+    return {name: draw.choice(parameter.one_of or []) for name, parameter in question.parameters.items()}
+
+
 def repeats_of(
     question: Question,
     count: int,
     seed: int,
     *,
     drawn: Callable[[random.Random], Values],
-    right: Callable[[Values], Answer],
+    right: Callable[[Values], Answer | None],
 ) -> list[QuestionValues]:
     """So many repeats, no two with the same values while there are others."""
     draw = random.Random(f"{seed} {question.question}")  # noqa: S311 - a sample, no secret
@@ -350,6 +356,9 @@ def compared(stated: RightAnswer, answer: Answer, right: Answer, what: str) -> O
         what: What answers are made of, in the plural.
     """
     rows = values = None
+    if stated.whole:
+        answer = as_close(answer, right)
+        return Outcome(answer == right, None, None, None if answer == right else difference(answer, right, what), None)
     is_right = answer == right
     if isinstance(right, dict) and isinstance(answer, dict) and right:
         rows = sum(key in answer for key in right) / len(right)
@@ -366,6 +375,27 @@ def compared(stated: RightAnswer, answer: Answer, right: Answer, what: str) -> O
         bound = f" ± {int(stated.within * right):,}" if stated.within else ""
         return Outcome(is_right, None, None, None if is_right else f"{difference(answer, right, what)}{bound}", None)
     return Outcome(is_right, rows, values, None if is_right else difference(answer, right, what), None)
+
+
+RELATIVE, ABSOLUTE = 1e-9, 1e-9
+"""Sums of the same numbers in another order differ by less."""
+
+
+def as_close(answer: Answer, right: Answer) -> Answer:
+    """The answer, with the right answer's number for each that differs from it by rounding alone."""
+    if not (isinstance(answer, dict) and isinstance(right, dict)):
+        return answer
+    return {path: right[path] if is_close(values, right.get(path, [])) else values for path, values in answer.items()}
+
+
+def is_close(values: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Check that values are the same, numbers but for rounding."""
+    return len(values) == len(others) and all(
+        math.isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        if isinstance(one, int | float) and isinstance(other, int | float)
+        else one == other
+        for one, other in zip(values, others, strict=True)
+    )
 
 
 def difference(answer: Answer, right: Answer, what: str) -> str:

@@ -15,7 +15,7 @@ from lab.profiles.questions import load_question
 from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
 from lab.records.samples import Sample
 from lab.run.phases import RunContext
-from lab.run.query.ask import requests_of
+from lab.run.query.ask import own_index, requests_of
 from producers.children import ChildError, Children
 
 READY_WITHIN_S = 300.0
@@ -200,6 +200,11 @@ def wrong_answers(questions: Iterable[QueryTimes], section: str = "load") -> Ite
             yield f"question {question.name}: none of {question.requests} queries was answered ({kinds})"
         elif question.answers and not question.checked:
             yield f"question {question.name}: none of {question.answers} answers was checked"
+        elif question.wrong and not question.expected_wrong and question.not_computed:
+            yield (
+                f"question {question.name}: {question.wrong} of {question.checked} answers differ from the first one "
+                f"to the same request, such as {question.first_wrong}; its times do not count"
+            )
         elif question.wrong and not question.expected_wrong:
             yield (
                 f"question {question.name}: {question.wrong} of {question.checked} answers are wrong, such as "
@@ -252,6 +257,7 @@ def sending_task(run: RunContext, load: QueryLoad, refresh_interval_s: float | N
     dataset = profile.dataset
     books = {} if dataset.books is None else {"books": dataset.books}
     copies_differ = refresh_interval_s is not None and profile.number_of_replicas > 0
+    questions = {name: load_question(name, run.root) for name in profile.queries.questions}
     return {
         "urls": run.target.endpoints.elasticsearch_urls,
         "index": run.names.index,
@@ -266,7 +272,8 @@ def sending_task(run: RunContext, load: QueryLoad, refresh_interval_s: float | N
         "queries": profile.queries.model_dump(mode="json"),
         "load": load.model_dump(mode="json"),
         "ramp": profile.load.ramp.model_dump() if isinstance(profile.load, QueryOnly) and profile.load.ramp else None,
-        "models": {name: requests_of(profile, load_question(name, run.root)) for name in profile.queries.questions},
+        "models": {name: requests_of(profile, question) for name, question in questions.items()},
+        **(own_index(run) if any(question.is_about_a_file for question in questions.values()) else {}),
         "documents_stream": refresh_interval_s is not None,
         "hold_s": refresh_interval_s + NEXT_COPY_S if refresh_interval_s is not None and copies_differ else 0.0,
         "headers": access.headers(),

@@ -159,6 +159,7 @@ def question_record(
         "service_time_s": sum(reply.read_ns - reply.sent_ns for reply in answered) / 1e9,
         "latency": latency.encoded() if is_open else None,
         "took": took.encoded(),
+        "not_computed": question.not_computed,
     }
 
 
@@ -245,7 +246,7 @@ def work(commands: BinaryIO, answers: Answers) -> None:
     task = Task.of(json.loads(commands.readline()))
     dataset = make_dataset(**task.dataset)
     questions = {name: load_question(name, Path(task.root)) for name in task.queries.questions}
-    bound = bound_questions(questions, dataset, task.queries, task.models)
+    bound = bound_questions(questions, dataset, task.queries, task.models, mappings=task.mappings, stored=task.stored)
     answers.write("ready")
     commands.readline()
     stop = threading.Event()

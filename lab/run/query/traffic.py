@@ -48,6 +48,8 @@ class Task:
         dataset: Arguments of `make_dataset`.
         models: Question → which of its requests are sent.
         documents_stream: Whether documents are indexed meanwhile, so that windows follow them and `stop` ends it all.
+        mappings: Of the index; empty where no question is about a user's own file.
+        stored: Documents in the index, likewise.
         hold_s: How long what one copy of a shard finds may not be found by another one.
     """
 
@@ -61,6 +63,8 @@ class Task:
     models: Mapping[str, str]
     documents_stream: bool
     hold_s: float = 0.0
+    mappings: Mapping[str, Any] = field(default_factory=dict)
+    stored: int = 0
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     ca: str | None = None
 

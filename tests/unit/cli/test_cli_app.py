@@ -121,7 +121,9 @@ def test_a_void_run_says_every_law_that_is_broken(
     result = SimpleNamespace(
         status="failed", warnings=(), verification=SimpleNamespace(problems=("7 documents are missing", "1 is double"))
     )
-    analysis = SimpleNamespace(result=result, folder=SimpleNamespace(path=tmp_path, samples=()))
+    no_questions = SimpleNamespace(questions=(), query_load=None)
+    folder = SimpleNamespace(path=tmp_path, samples=(), run=no_questions)
+    analysis = SimpleNamespace(result=result, folder=folder)
     servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_, **__: analysis, stay=False)
     monkeypatch.setattr(run, "servers_of", lambda *_: servers)
     monkeypatch.setattr(run, "verdict_line", lambda *_: "the line")

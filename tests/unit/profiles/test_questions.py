@@ -40,6 +40,39 @@ def refusal(root: Path, before: str, after: str) -> list[str]:
     return [line.removeprefix("experiments/queries/") for line in str(caught.value).splitlines()]
 
 
+OWN = """question: How many are paid?
+dataset: file
+parameters: {status: {one_of: [paid]}}
+request: {size: 0, query: {term: {status: $status}}}
+"""
+
+
+def test_a_question_about_ones_own_file_is_a_search(tmp_path: Path) -> None:
+    """What is compared is the whole answer; its author states no truth."""
+    write(tmp_path, OWN)
+    question = load_question("cheap", tmp_path)
+    assert (question.is_about_a_file, question.is_about_books, list(question.models)) == (True, False, ["file"])
+    (step,) = question.models["file"]
+    assert step.request == question.request
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "facts"),
+    [
+        ("request:", "body:", ("`request`", "`file`")),
+        ("$status", "$state", ("cheap.yaml:4", "$state", "$status")),
+        ("one_of: [paid]", "book: title", ("`one_of`", "`file`")),
+        ("dataset: file", "dataset: aladin", ("truth",)),
+    ],
+)
+def test_a_search_of_ones_own_file_is_checked(tmp_path: Path, before: str, after: str, facts: tuple[str, ...]) -> None:
+    """With its line, where one stands for it."""
+    write(tmp_path, OWN.replace(before, after))
+    with pytest.raises(ProfileError) as caught:
+        load_question("cheap", tmp_path)
+    assert [fact for fact in facts if fact not in str(caught.value)] == []
+
+
 @pytest.mark.parametrize("name", question_names(REPOSITORY))
 def test_every_question_of_the_repository_loads(name: str) -> None:
     """A question that cannot be loaded is no use to anyone."""

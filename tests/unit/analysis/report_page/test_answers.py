@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.analysis.report_page.report import write_report
-from lab.analysis.report_page.sections import question_verdict
+from lab.analysis.report_page.sections import compared_questions, question_verdict
 from lab.analysis.report_page.summary import outcome_sentence
 from lab.analysis.result import analyse
 from lab.records.verification import Verification
@@ -65,3 +65,16 @@ def test_a_run_that_could_not_be_verified_is_not_said_to_have_stored_something_e
     made = run(Truth()).model_copy(update={"verification": unread})
     result = analyse(written(tmp_path, made, samples(Truth()))).result
     assert outcome_sentence(made, result) == message("void", *unread.problems)
+
+
+def test_answers_that_were_compared_with_each_other_are_not_called_right() -> None:
+    """The reason stands in the report, and on the terminal."""
+    apart = question().model_copy(update={"not_computed": "`match` is not computed"})
+    text = question_verdict(apart)
+    assert ("compared with each other only" in text, "`match` is not computed" in text, "right" in text) == (
+        True,
+        True,
+        False,
+    )
+    (line,) = compared_questions(run(Truth()).model_copy(update={"questions": (question(), apart)}))
+    assert line == f"{apart.name}: {text}"

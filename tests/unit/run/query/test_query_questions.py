@@ -62,6 +62,53 @@ def test_a_right_answer_where_a_wrong_one_is_expected_is_a_problem(message: Make
     assert list(problems_of([asked(wrong=0, expected_wrong=True)])) == [message(23, "queries.expect_wrong")]
 
 
+def test_answers_that_differ_from_each_other_are_a_problem_and_none_is_called_wrong(message: MakeMessage) -> None:
+    """Where no right answer can be computed."""
+    differing = asked(wrong=7, expected_wrong=False).model_copy(update={"not_computed": "`match` is not computed"})
+    assert list(problems_of([differing])) == [message(7, 23)]
+
+
+def test_a_search_of_a_users_file_is_compared_with_its_first_answer_where_none_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer of the warm-up is the reference of no other; each value of a parameter has its own."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("mappings/own.json", '{"mappings": {"properties": {"note": {"type": "text"}}}}'),
+        ("experiments/profiles/own.yaml", PROFILE),
+        ("experiments/queries/near.yaml", NEAR),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "own.ndjson").write_text('{"note": "x"}\n')
+    whole = {"took": 3, "timed_out": False, "_shards": {"failed": 0}}
+    answers = [{**whole, "hits": {"total": {"value": hits, "relation": "eq"}, "hits": []}} for hits in (9, 5, 5, 6)]
+    with rest((200, {"count": 1}), *((200, answer) for answer in answers)) as server:
+        run = run_on(server.url, "own", dataset=make_dataset("file", path="own.ndjson"))
+        assert run.profile.queries is not None
+        (found,) = ask_questions(run, run.profile.queries)
+    assert (found.answers, found.wrong, found.first_wrong) == (
+        3,
+        1,
+        "answer 3: got 1 values, expected 1, of which 1 differ",
+    )
+    assert found.not_computed is not None
+    assert server.requests[1][2]["query"] == {"match": {"note": "x"}}
+
+
+PROFILE = """question: How fast?
+dataset: {name: file, path: own.ndjson}
+mapping: own
+load: {mode: drain}
+queries: {questions: [near], repeats: 3, warm_up: 1}
+"""
+NEAR = """question: Which notes are near?
+dataset: file
+parameters: {text: {one_of: [x]}}
+request: {size: 0, query: {match: {note: $text}}}
+"""
+
+
 def test_a_difference_is_told_in_numbers(message: MakeMessage) -> None:
     """No id and no value of a document is in it."""
     assert difference(["a", "b"], ["a", "b", "c"], "books") == "got 2 books, expected 3"
