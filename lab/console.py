@@ -1,11 +1,13 @@
 """The terminal that commands write to."""
 
 import os
+import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import IO, Any, Literal
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -48,6 +50,43 @@ def print_answer(text: str) -> None:
         drop_output(sys.stdout)
 
 
+class WordTable(Table):
+    """A table that breaks no word where its longest words fit side by side.
+
+    Rich shrinks the widest column first, through its words.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(show_edge=False)
+        self.lines: list[int] = []
+        self.words: list[int] = []
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table, its columns as wide as their longest words at least; the outer padding goes before a word breaks."""
+        spare = options.max_width - sum(self.words) - 3 * len(self.words) + 1
+        if -2 <= spare < 0:
+            self.pad_edge = False
+            spare += 2
+        if spare >= 0 and sum(self.lines) > sum(self.words) + spare:
+            lacking = sorted(range(len(self.words)), key=lambda place: self.lines[place] - self.words[place])
+            for done, place in enumerate(lacking):
+                given = min(self.lines[place] - self.words[place], spare // (len(lacking) - done))
+                self.columns[place].width = self.words[place] + given
+                spare -= given
+        yield from super().__rich_console__(console, options)
+
+
+def longest(texts: Iterable[str], parts: Callable[[str], list[str]]) -> int:
+    """Cells of the longest part of any text, without markup."""
+    plain = (Text.from_markup(as_called(text)).plain for text in texts)
+    return max((cell_len(part) for text in plain for part in parts(text)), default=0)
+
+
+def words_of(text: str) -> list[str]:
+    """Words, each first one of a line with the spaces before it."""
+    return re.findall(r"^\s*\S+|\S+", text, re.MULTILINE)
+
+
 def table_of(
     rows: Iterable[Sequence[str]], *columns: str, right: Collection[str] = (), whole: Collection[str] = ()
 ) -> Table:
@@ -57,12 +96,17 @@ def table_of(
         right: Columns of figures.
         whole: Columns of names that fit beside the others, so that none is broken.
     """
-    table = Table(show_edge=False, show_header=bool(columns))
+    table, cells = WordTable(), list(rows)
+    table.show_header = bool(columns)
     for column in columns:
         justify: Literal["left", "right"] = "right" if column in right else "left"
         table.add_column(column, overflow="fold", justify=justify, no_wrap=column in whole)
-    for row in rows:
+    for row in cells:
         table.add_row(*row)
+    for place, texts in enumerate(zip(*([columns] if columns else []), *cells, strict=True)):
+        is_whole = bool(columns) and columns[place] in whole
+        table.lines.append(longest(texts, str.splitlines))
+        table.words.append(table.lines[-1] if is_whole else longest(texts, words_of))
     return table
 
 
