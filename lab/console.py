@@ -62,7 +62,7 @@ class WordTable(Table):
         self.words: list[int] = []
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table, its columns as wide as their longest words at least; the outer padding goes before a word breaks."""
+        """The table, its columns as wide as their longest words; outer padding goes before a word breaks."""
         spare = options.max_width - sum(self.words) - 3 * len(self.words) + 1
         if -2 <= spare < 0:
             self.pad_edge = False

@@ -22,7 +22,7 @@ def pipeline(profile: Profile, samples: Sequence[Sample], point: LivePoint, judg
     """
     window = last_seconds(samples)
     return {
-        "producers": producers(profile, window[-1], point),
+        "producers": producers(profile, window, point),
         "topic": topic(window),
         "tasks": tasks(window),
         "bulk": bulk(window),
@@ -32,12 +32,18 @@ def pipeline(profile: Profile, samples: Sequence[Sample], point: LivePoint, judg
     }
 
 
-def producers(profile: Profile, newest: Sample, point: LivePoint) -> Stage:
-    """The producers' rate, what they were asked for, and what they have delivered; `None` while nothing produces."""
+def producers(profile: Profile, window: Sequence[Sample], point: LivePoint) -> Stage:
+    """The producers' rate, what they were asked for, and what they have delivered; `None` while nothing produces.
+
+    A drain is measured once its topic is filled: what they have delivered is what the topic holds.
+    """
+    delivered, read = window[-1].produced, topic(window)
+    if delivered is None and profile.load.mode == "drain" and read is not None:
+        delivered = sum(partition["end"] for partition in read["partitions"])
     return {
         "rate": point.produced_docs_per_s,
         "target_rate": None if profile.load.ramp else profile.load.rate_docs_per_s,
-        "delivered": newest.produced,
+        "delivered": delivered,
     }
 
 

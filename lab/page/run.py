@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.report_page.live import Spec, live_charts
+from lab.analysis.text import duration
 from lab.engines import DEFAULT
 from lab.monitor.processes import usable_cores
 from lab.page.history import of_result
@@ -133,7 +134,8 @@ class RunView:
         known = progress.model_dump(include=OF_PROGRESS) if progress else dict.fromkeys(OF_PROGRESS)
         limit = self._judgement.limit
         return known | {
-            "phases": [phase.model_dump() for phase in progress.phases] if progress else [],
+            "phases": self._phases(),
+            "span": self._span(),
             "left_s": left_s(progress) if progress and self.is_alive else None,
             "alive": self.is_alive,
             "report": f"/runs/{self.name}/report.html" if self._has_report else None,
@@ -145,6 +147,20 @@ class RunView:
             ],
             "pipeline": self._pipeline(),
         }
+
+    def _phases(self) -> list[dict[str, Any]]:
+        """Phases so far, each with how it went; one that the run broke off in has not gone well."""
+        progress = self.progress
+        phases = [phase.model_dump() | {"went": "well"} for phase in progress.phases] if progress else []
+        if progress and phases and progress.ended in (None, "broken", "interrupted"):
+            is_on = self.is_alive and phases[-1]["ended_s"] is None
+            phases[-1]["went"] = "on" if is_on else "well" if self.is_alive else "wrong"
+        return phases
+
+    def _span(self) -> str:
+        """Heading of the charts: how long their points last."""
+        lasts_s = self.points[-1].at_s - self.points[0].at_s if self.points else 0.0
+        return "The last ten minutes" if lasts_s >= SHOWN_S / 2 else f"The last {duration(round(lasts_s))}"
 
     @property
     def _product(self) -> str:

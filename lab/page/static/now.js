@@ -14,6 +14,7 @@ const TILES = [
 const ENDED = { verified: "✓ Verified", failed: "✗ Void", interrupted: "Interrupted", aborted: "✗ Aborted", broken: "✗ Failed" };
 const TONES = { verified: "good", failed: "failed", broken: "failed", aborted: "failed", interrupted: "care" };
 const RUNNING = "RUNNING";
+const MARKS = { on: "●", well: "✓", wrong: "✗" };
 const BROKEN_OFF = 130;
 
 let charts = [];
@@ -31,6 +32,7 @@ export function show(model) {
   // The end-to-end latency of a drain is the time in a topic that was filled beforehand.
   const hidden = run.load === "drain" ? ["end_to_end_latency_ms_p99"] : [];
   showTiles(hidden, state.ended ? { ...last, indexing_latency_ms: state.outcome?.indexing_latency_ms } : last);
+  say(find("now-span"), state.span ?? "");
   showTasks(state.pipeline?.tasks ?? []);
   showPhases(state, model);
   showCharts(run);
@@ -151,10 +153,10 @@ function showTasks(tasks) {
 }
 
 function showPhases(state, model) {
-  const rows = (state.phases ?? []).map(({ name, started_s, ended_s }) => {
+  const rows = (state.phases ?? []).map(({ name, started_s, ended_s, went }) => {
     const isNow = ended_s == null && !state.ended;
     const lasted = (ended_s ?? (isNow ? model.serverS() : state.updated_s)) - started_s;
-    return [isNow ? `● ${name}` : `✓ ${name}`, duration(Number.isFinite(lasted) ? Math.max(0, Math.round(lasted)) : null)];
+    return [`${MARKS[went] ?? "✓"} ${name}`, duration(Number.isFinite(lasted) ? Math.max(0, Math.round(lasted)) : null)];
   });
   if (!hasChanged(find("now-phases"), rows)) return;
   if (!rows.length) return nothing(find("now-phases"), "None has begun.");

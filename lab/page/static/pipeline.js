@@ -37,7 +37,7 @@ function slowWords(model, pipeline) {
 /** Each stage with its main figure and its rows; a row is {label, value, share of a bar, isBad}. */
 function stagesOf({ producers, topic, tasks, bulk, nodes }, last) {
   return [
-    { id: "producers", figure: rate(producers?.rate), what: "delivered", flow: producers?.rate, rows: [
+    { id: "producers", figure: (producers?.rate == null ? count : rate)(producers?.rate ?? producers?.delivered), what: "delivered", flow: producers?.rate, rows: [
       row("target rate", producers?.target_rate == null ? "no limit" : rate(producers.target_rate)),
       row("so far", count(producers?.delivered)),
     ] },

@@ -15,6 +15,7 @@ import orjson
 import pytest
 
 from lab.analysis.result import analyse, write_result
+from lab.analysis.text import duration
 from lab.identity import identity_of
 from lab.page.hub import MOST_BROWSERS, CrowdedError, Event, Hub, Watch
 from lab.page.points import points_of
@@ -347,3 +348,23 @@ def test_no_more_browsers_watch_than_may(tmp_path: Path) -> None:
         await anext(hub.stream())
 
     asyncio.run(crowd())
+
+
+@pytest.mark.parametrize(("ended", "went"), [("broken", "wrong"), ("interrupted", "wrong"), ("verified", "well")])
+def test_a_phase_in_which_a_run_broke_off_has_no_check_mark(tmp_path: Path, ended: str, went: str) -> None:
+    """A run whose index was refused ended while it prepared."""
+    phases = [{"name": "prepare", "started_s": START_S, "ended_s": None}]
+    begun(tmp_path / "quickstart" / "20260101-000007", phases=phases, ended=ended)
+    watch = watch_of(tmp_path)
+    watch.look()
+    (phase,) = watch.now()["run"]["state"]["phases"]
+    assert phase["went"] == went
+
+
+def test_the_charts_say_how_long_they_last(tmp_path: Path) -> None:
+    """A run of twelve seconds has no last ten minutes."""
+    folder = begun(tmp_path / "quickstart" / "20260101-000007")
+    append(folder, *samples(Truth())[:13])
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert watch.now()["run"]["state"]["span"] == f"The last {duration(12)}"

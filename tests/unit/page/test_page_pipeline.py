@@ -85,3 +85,15 @@ def test_the_slow_place_has_its_reason_beside_it() -> None:
     shown = picture(in_the_middle(Truth(throttled_ms_per_tick=503)))
     assert shown["slow"] == "nodes"
     assert shown["why"].startswith("Elasticsearch held indexing back")
+
+
+def test_the_producers_of_a_drain_have_delivered_what_its_topic_holds() -> None:
+    """They have ended before the first sample; a direct load has none."""
+    partitions = {"books-0": (101, 97), "books-1": (7, 7)}
+    seen = with_samples(
+        in_the_middle(Truth()),
+        lambda s: {"produced": None, "kafka": s.kafka and s.kafka.model_copy(update={"partitions": partitions})},
+    )
+    drain = load_profile("quickstart")
+    shown = pipeline(drain, seen, points_of(seen, 2)[-1], judged(drain, 2, seen))
+    assert (shown["producers"]["rate"], shown["producers"]["delivered"]) == (None, 108)
