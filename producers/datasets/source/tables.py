@@ -144,8 +144,14 @@ def _rows(path: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
             raise DatasetError(f"{path}:{reader.line_num}: is no CSV: {error}") from error
 
 
+ROW_NAME = "row_name"
+"""Name of a first column without one: R's `write.csv` and pandas' `to_csv` put names of rows there."""
+
+
 def _checked_names(place: str, row: Sequence[str]) -> list[str]:
     names = [name.strip() for name in row]
+    if len(names) > 1 and not names[0]:
+        names[0] = ROW_NAME
     for number, name in enumerate(names, 1):
         if not name or JSON_NUMBER.fullmatch(name):
             got = f"got {name}" if name else "has no name"

@@ -28,6 +28,8 @@ def first_document(path: Path, content: str) -> bytes:
         ("sep=;\nid;a,b,c\na1;1,2,3\n", b'{"id":"a1","a,b,c":"1,2,3"}'),
         ("sep=|\r\nid|n\r\na1|x\r\n", b'{"id":"a1","n":"x"}'),
         ("a,b\n1;2,x\n", b'{"a":"1;2","b":"x"}'),
+        ('"","speed"\n"a1",4\n', b'{"row_name":"a1","speed":4}'),
+        (",speed,note\n0,4,x\n", b'{"row_name":0,"speed":4,"note":"x"}'),
     ],
 )
 def test_the_separator_divides_all_lines_equally(tmp_path: Path, content: str, document: bytes) -> None:
