@@ -59,12 +59,14 @@ def compared_text(answers: int, differing: int, why: str) -> str:
 
 
 def compared_questions(run: Run) -> Iterator[str]:
-    """A sentence for each question of a run whose right answers could not be computed."""
+    """A sentence for each question of a run whose right answers could not be computed, or that is to be wrong."""
     sent = run.query_load.questions if run.query_load else ()
     counts = [(each, each.answers) for each in run.questions] + [(each, each.checked) for each in sent]
     for each, answers in counts:
         if each.not_computed:
             yield f"{each.name}: {compared_text(answers, each.wrong, each.not_computed)}"
+        elif each.wrong and each.expected_wrong:
+            yield f"{each.name}: {count(each.wrong)} of {count(answers)} answers are wrong, as the profile expects."
 
 
 def question_verdict(question: QuestionAnswers) -> str:

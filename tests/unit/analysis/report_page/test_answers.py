@@ -78,3 +78,10 @@ def test_answers_that_were_compared_with_each_other_are_not_called_right() -> No
     )
     (line,) = compared_questions(run(Truth()).model_copy(update={"questions": (question(), apart)}))
     assert line == f"{apart.name}: {text}"
+
+
+def test_wrong_answers_that_are_expected_are_told_as_such() -> None:
+    """Beside the check mark of a verified run, a red number of them would be a riddle."""
+    expected = question().model_copy(update={"wrong": 2, "expected_wrong": True})
+    (line,) = compared_questions(run(Truth()).model_copy(update={"questions": (expected,)}))
+    assert line == f"{expected.name}: 2 of 7 answers are wrong, as the profile expects."
