@@ -54,8 +54,10 @@ ROWS = (
     ("query_service_time_ms_p99", DEPLOYMENT_TIMES),
 )
 
-OF_STREAMS = frozenset({"end_to_end_latency_ms_p50", "end_to_end_latency_ms_p99", "lag_records_max"})
-"""A drain begins with all of its records waiting, so there these say nothing but how long it took."""
+OF_STREAMS = frozenset(
+    {"end_to_end_latency_ms_p50", "end_to_end_latency_ms_p99", "lag_records_max", "delivery_rate_docs_per_s"}
+)
+"""A drain begins with all of its records waiting, so there these say nothing but how long it, or the fill, took."""
 
 LINE = (("query_rate_per_s", " queries"), ("query_latency_ms_p99", " at p99"))
 """Metrics of queries in the one line of a run, and the words behind them."""

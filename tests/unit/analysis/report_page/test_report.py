@@ -353,10 +353,10 @@ def test_the_samples_of_a_load_too_short_to_measure_name_no_limit(tmp_path: Path
 
 
 def test_the_table_of_a_drain_has_nothing_that_only_says_how_long_it_took(tmp_path: Path) -> None:
-    """All of its records wait when it begins: no lag, no end-to-end latency."""
+    """All of its records wait when it begins: no lag, no end-to-end latency, no rate at which the topic was filled."""
     analysis = analyse(written(tmp_path, run(Truth()), samples(Truth())))
     labels = {label for label, _, _ in figure_rows(analysis.result, ())}
-    assert labels & {"Largest lag", "End to end, median", "End to end, p99"} == set()
+    assert labels & {"Largest lag", "End to end, median", "End to end, p99", "Delivery rate"} == set()
 
 
 def test_a_stream_that_did_not_keep_up_says_so_first(tmp_path: Path) -> None:
