@@ -28,6 +28,7 @@ GROUPS = {
         "label": ".labels:label",
         "page": ".page:page",
         "size": ".size:size",
+        "inspect": ".inspect:inspect",
     },
     "Choose": {
         "init": ".init:init",

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -93,6 +94,41 @@ class ConnectWorker:
         response = self._http.send("GET", "/connector-plugins")
         plugins = self._answer(response, f"{self._url}: Kafka Connect cannot list its plugins")
         return frozenset(str(plugin["class"]) for plugin in plugins)
+
+    def config(self, name: str) -> dict[str, str] | None:
+        """Configuration of a connector, with its secrets; `None` where there is no such one.
+
+        Raises:
+            StackError: The worker does not answer, or with an error.
+        """
+        response = self._http.send("GET", f"/connectors/{quote(name, safe='')}")
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return None
+        return dict(self._answer(response, f"connector {name}: cannot be read")["config"])
+
+    def status(self, name: str) -> dict[str, Any]:
+        """Status of a connector and of its tasks, as the worker gives it, with whole traces.
+
+        Raises:
+            StackError: The worker does not answer, or with an error, as where there is no such connector.
+        """
+        response = self._http.send("GET", f"/connectors/{quote(name, safe='')}/status")
+        return dict(self._answer(response, f"connector {name}: its status cannot be read"))
+
+    def defaults(self, plugin: str) -> dict[str, str | None] | None:
+        """Default of each setting of a connector's class, by the class itself; `None` where the worker cannot say.
+
+        Workers before Kafka 3.2 (KIP-769) cannot. Nothing of the connector's configuration is sent.
+        """
+        response = self._http.send("GET", f"/connector-plugins/{quote(plugin, safe='')}/config", patience_s=0)
+        if not response.is_success:
+            return None
+        return {str(key["name"]): key["default_value"] for key in parsed(response) if key["type"] != "PASSWORD"}
+
+    def used_topics(self, name: str) -> list[str]:
+        """Topics of which a connector has read records since its start; none where the worker does not keep them."""
+        response = self._http.send("GET", f"/connectors/{quote(name, safe='')}/topics", patience_s=0)
+        return sorted(parsed(response)[name]["topics"]) if response.is_success else []
 
     def validate(self, config: Mapping[str, str]) -> tuple[str, ...]:
         """Have the connector judge its configuration, before anything is made.

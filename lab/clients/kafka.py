@@ -126,6 +126,18 @@ class KafkaTopics:
                 raise StackError(f"group {group}: its offsets cannot be read ({error.args[0].str()})") from error
         return {place.partition: max(0, place.offset) for place in offsets}
 
+    def group_state(self, group: str) -> tuple[str, int]:
+        """State of a consumer group in Kafka's words, such as `STABLE`, and how many members it has.
+
+        Raises:
+            StackError: No broker tells.
+        """
+        try:
+            described = self._admin.describe_consumer_groups([group], request_timeout=GIVE_UP_S / 10)[group].result()
+        except KafkaException as error:
+            raise StackError(f"group {group}: cannot be described ({error.args[0].str()})") from error
+        return described.state.name, len(described.members)
+
     def wait_until_left(self, group: str, within_s: float) -> None:
         """Return once a consumer group has no members, or after so long; a group that is not known has none."""
         deadline_s = time.monotonic() + within_s

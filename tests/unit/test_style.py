@@ -12,6 +12,7 @@ from lab.stack.places import ROOT
 CLEAN_ROOMS = (
     "lab/analysis",
     "lab/clients",
+    "lab/inspect",
     "lab/mapping",
     "lab/monitor",
     "lab/page",

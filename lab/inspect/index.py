@@ -1,0 +1,133 @@
+"""The index that a connector writes to: its settings, and the fields of its mapping that cost most by their kind."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab.clients.elasticsearch import in_effect
+
+SHOWN = (
+    "number_of_shards",
+    "number_of_replicas",
+    "refresh_interval",
+    "translog.durability",
+    "codec",
+    "mode",
+    "default_pipeline",
+    "final_pipeline",
+)
+"""Settings of an index that bear on indexing, without `index.`."""
+NONE = {"", "_none"}
+MANY_FIELDS = 300
+"""Fields, multi-fields counted: beyond, a mapping costs by its size alone."""
+GRAMS = re.compile(r"n_?gram|shingle", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class InspectedIndex:
+    """The index, data stream or alias that grew most.
+
+    Attributes:
+        settings: Flat, without `index.`, with the defaults.
+        stated: Those of them that are set.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    mapping: Mapping[str, Any]
+    stated: Mapping[str, Any] = field(default_factory=dict)
+
+    def setting(self, name: str) -> str:
+        """A setting in effect; empty where it is not set or not known."""
+        value = str(self.settings.get(name, ""))
+        return "" if value in NONE else value
+
+    @property
+    def replicas(self) -> int:
+        """Copies of each shard beside the primary."""
+        return int(self.setting("number_of_replicas") or 0)
+
+    @property
+    def blocks(self) -> list[str]:
+        """Blocks that are set."""
+        return sorted(
+            name.removeprefix("blocks.")
+            for name, value in self.settings.items()
+            if name.startswith("blocks.") and value == "true"
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Fields by what they are: all that are indexed or stored, and those of costly types."""
+        kinds = [kind for _, kind, _ in fields_of(self.mapping.get("properties", {})) if kind != "object"]
+        return {"all": len(kinds)} | {
+            kind: kinds.count(kind) for kind in ("text", "keyword", "nested") if kind in kinds
+        }
+
+    @property
+    def costly(self) -> list[str]:
+        """Fields that cost much by their kind, the dearest kind first."""
+        found = sorted(
+            (rank, f"{name}: {why}")
+            for name, kind, definition in fields_of(self.mapping.get("properties", {}))
+            for rank, why in [cost_of(kind, definition, self.gram_analyzers)]
+            if why
+        )
+        named = [text for _, text in found]
+        many = self.counts["all"]
+        return [*named, f"{many:,} fields"] if many > MANY_FIELDS else named
+
+    @property
+    def gram_analyzers(self) -> frozenset[str]:
+        """Analyzers of the index that make n-grams or shingles of each word, by tokenizer or filter."""
+        analysis = {name: str(value) for name, value in self.settings.items() if name.startswith("analysis.")}
+        parts = {
+            name.split(".")[2]
+            for name, value in analysis.items()
+            if re.fullmatch(r"analysis\.(tokenizer|filter)\.[^.]+\.type", name) and GRAMS.search(value)
+        }
+        found = set()
+        for name, value in analysis.items():
+            match = re.fullmatch(r"analysis\.analyzer\.([^.]+)\.(tokenizer|filter)(\.\d+)?", name)
+            if match and any(word in parts or GRAMS.search(word) for word in re.findall(r"[\w-]+", value)):
+                found.add(match[1])
+        return frozenset(found)
+
+
+def inspected_index(name: str, answer: Mapping[str, Any], mapping: Mapping[str, Any]) -> InspectedIndex:
+    """An index out of its part of the answer to `_settings`, flat and with defaults, and its mapping."""
+    settings, stated = (
+        {key.removeprefix("index."): value for key, value in values.items()}
+        for values in (in_effect(answer), answer.get("settings", {}))
+    )
+    return InspectedIndex(name, settings, mapping, stated)
+
+
+def fields_of(properties: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Name, type and definition of each field, of objects and multi-fields too."""
+    for name, of in properties.items():
+        yield f"{prefix}{name}", str(of.get("type", "object")), of
+        yield from fields_of(of.get("properties", {}), f"{prefix}{name}.")
+        yield from fields_of(of.get("fields", {}), f"{prefix}{name}.")
+
+
+def cost_of(kind: str, of: Mapping[str, Any], gram_analyzers: frozenset[str]) -> tuple[int, str]:
+    """Rank of a costly kind and what it is; an empty text for a field of no costly kind.
+
+    Each kind here makes several terms of one word, or a document or graph node of one value (Elasticsearch's pages of
+    the field types). A plain `text` or `keyword` is none.
+    """
+    if kind == "text" and of.get("index", True) is not False:
+        if of.get("analyzer") in gram_analyzers or GRAMS.search(str(of.get("analyzer", ""))):
+            return 0, f"n-grams (analyzer {of['analyzer']})"
+        if "index_prefixes" in of:
+            return 2, "index_prefixes"
+        if of.get("index_phrases") is True:
+            return 3, "index_phrases"
+    whys = {"search_as_you_type": 1, "completion": 4, "nested": 5}
+    if kind in whys:
+        return whys[kind], kind
+    if kind in {"dense_vector", "knn_vector"} and of.get("index", True) is not False:
+        return 1, kind
+    return 9, ""

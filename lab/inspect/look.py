@@ -1,0 +1,148 @@
+"""One look at a pipeline: its connector, its cluster's settings, and readings for a bounded time."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.target import cluster_of, topics_of, worker_of
+from lab.endpoints import Endpoints
+from lab.engines import DEFAULT, Engine, engine_called
+from lab.errors import StackError
+from lab.inspect.connector import InspectedConnector, read_connector
+from lab.inspect.figures import figures_of
+from lab.inspect.index import NONE, InspectedIndex, inspected_index
+from lab.inspect.limits import Bottleneck, Pipeline, bottleneck_of, why_unknown
+from lab.inspect.readings import PipelineReader, Reading, answer_of, watch
+
+Value = TypeVar("Value")
+ANSWER_TIMEOUT_S = 10.0
+MOST_S = 70.0
+"""A worker commits offsets every 60 s unless told otherwise (`offset.flush.interval.ms`); then one is seen."""
+TELLS = {
+    "shards": "indexing rate, time per document, bulk sizes, refreshes and shards (privilege `monitor` on the index)",
+    "nodes": "rejections, queues, cores and disks (privilege `monitor` on the cluster)",
+    "topics": "lag and arrival rate (Kafka: DESCRIBE of topics and group)",
+    "dead letters": "the dead-letter topic's growth (Kafka: DESCRIBE of the topic)",
+    "sink metrics": "sizes and times of bulk requests by the sink (docs/sink-metrics.md)",
+    "index": "settings and mapping (privilege `view_index_metadata`)",
+    "ingest": "the index's ingest pipelines (privilege `view_index_metadata`)",
+    "engine": "the cluster's version (privilege `monitor`)",
+    "group": "the consumer group's state (Kafka: DESCRIBE of the group)",
+}
+"""Source → what it would tell, and what is needed for it."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """One look.
+
+    Attributes:
+        engine: Product and version of the cluster; `None` where it does not say.
+        group_state: In Kafka's words.
+        lost: Source → why it could not be read.
+    """
+
+    pipeline: Pipeline
+    engine: str | None
+    group_state: str | None
+    bottleneck: Bottleneck | None
+    lost: dict[str, str]
+
+    @property
+    def unknown(self) -> str | None:
+        """Why no bottleneck is named; `None` where one is."""
+        return None if self.bottleneck else why_unknown(self.pipeline)
+
+
+def look(
+    endpoints: Endpoints,
+    name: str,
+    *,
+    seconds: float,
+    index: str | None = None,
+    on_begin: Callable[[InspectedConnector], None] = lambda _: None,
+) -> Inspection:
+    """Look at a connector's pipeline for so many seconds, and on until offsets are committed, for 70 s at most.
+
+    Args:
+        index: What it writes to, where its configuration does not tell.
+
+    Raises:
+        ProfileError: There is no such connector.
+        StackError: The Connect worker does not answer.
+    """
+    with closing(worker_of(endpoints, ANSWER_TIMEOUT_S)) as worker:
+        connector = read_connector(worker, name, endpoints.access.hide)
+    indices = index or ",".join(connector.indices)
+    on_begin(connector)
+    lost: dict[str, str] = {}
+    with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
+        engine, version = tried("engine", lost, lambda: engine_of(cluster)) or (DEFAULT.engine, None)
+        pipelines = tried("ingest", lost, lambda: ingest_pipelines(cluster, indices)) or set()
+        reader = PipelineReader(
+            endpoints,
+            connector,
+            cluster,
+            indices=indices,
+            pipelines=sorted({*pipelines, *filter(None, [connector.value("pipeline")])}),
+            has_bulk_stats=engine is DEFAULT.engine,
+        )
+        with closing(reader):
+            most_s = max(seconds, MOST_S) if connector.running_tasks else seconds
+            readings = watch(reader, seconds, most_s=most_s, is_enough=tells_whether_records_wait)
+        written = tried("index", lost, lambda: written_index(cluster, readings))
+    state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
+    for reading in readings:
+        lost.update(reading.lost)
+    pipeline = Pipeline(connector, figures_of(readings), written)
+    title = None if version is None else f"{engine.title} {version}"
+    return Inspection(pipeline, title, state, bottleneck_of(pipeline), lost)
+
+
+def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:
+    """A value, or `None` and the reason among the lost."""
+    try:
+        return read()
+    except (StackError, LookupError) as error:
+        lost[source] = str(error)
+        return None
+
+
+def tells_whether_records_wait(readings: Sequence[Reading]) -> bool:
+    """Check that the readings need no further commit of offsets; so it is, too, where offsets cannot be read."""
+    figures = figures_of(readings)
+    return figures.lag is None or figures.backlog is not None
+
+
+def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str]:
+    """The cluster's engine and version; a plain build of Elasticsearch has no page at `/`."""
+    try:
+        version = answer_of(cluster, "/")["version"]
+        return engine_called(version.get("distribution")), str(version["number"])
+    except LookupError:
+        nodes = answer_of(cluster, "/_nodes/process?filter_path=nodes.*.version")["nodes"]
+        return DEFAULT.engine, min(str(node["version"]) for node in nodes.values())
+
+
+def ingest_pipelines(cluster: ElasticsearchClient, indices: str) -> set[str]:
+    """The ingest pipelines that indices name."""
+    names = ("index.default_pipeline", "index.final_pipeline")
+    path = f"/{indices}/_settings/{','.join(names)}?flat_settings=true&ignore_unavailable=true"
+    found = answer_of(cluster, path)
+    return {value for of in found.values() for value in of.get("settings", {}).values()} - NONE
+
+
+def written_index(cluster: ElasticsearchClient, readings: Sequence[Reading]) -> InspectedIndex:
+    """The index that got most documents in the window; of several that got none, the last by name."""
+    grown: dict[str, int] = {}
+    shards = figures_of(readings).shard_documents
+    for shard, documents in shards.items():
+        name = shard.rpartition("/")[0]
+        grown[name] = grown.get(name, 0) + documents
+    if not grown:
+        raise LookupError("no index was seen")
+    name = max(grown, key=lambda each: (grown[each], each))
+    settings = answer_of(cluster, f"/{name}/_settings?flat_settings=true&include_defaults=true")[name]
+    return inspected_index(name, settings, answer_of(cluster, f"/{name}/_mapping")[name]["mappings"])

@@ -1,0 +1,70 @@
+"""The configuration of a connector: where its records come from and go to, and what is never shown of it."""
+
+import pytest
+
+from lab.inspect.connector import cleaner, indices_of, settings_of, topics_of
+
+SECRETS = {
+    "connection.password": "hunter2!",
+    "connection.headers": "X-Api: opensesame",
+    "consumer.override.sasl.jaas.config": 'ScramLoginModule required username="u" password="jaas-secret";',
+    "elastic.https.ssl.keystore.password": "keystore-pass",
+    "value.converter.basic.auth.user.info": "registry:registry-pass",
+}
+ROUTER = {
+    "transforms": "r",
+    "transforms.r.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.r.regex": "shop\\.(.*)",
+    "transforms.r.replacement": "es-$1",
+}
+DATED = {"transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.TimestampRouter"}
+
+
+@pytest.mark.parametrize(
+    ("config", "index"),
+    [
+        ({}, "shop.orders"),
+        ({"index.name": "books-${topic}-{yyyy.MM.dd}"}, "books-shop.orders-*"),
+        ({"topic.to.external.resource.mapping": "a:b,shop.Orders:Sales"}, "Sales"),
+        ({"topic.index.map": "shop.Orders:sales"}, "sales"),
+        ({"data.stream.type": "LOGS", "data.stream.dataset": "shop"}, "logs-shop-shop.orders"),
+        ({"data.stream.type": "NONE", "data.stream.dataset": "shop"}, "shop.orders"),
+        (ROUTER, "es-orders"),
+        (DATED, "shop.orders-*"),
+    ],
+)
+def test_the_index_is_where_the_connector_puts_the_topic(config: dict[str, str], index: str) -> None:
+    """By name, template, list, data stream, and the two transforms that rename topics."""
+    assert list(indices_of(config, "shop.Orders")) == [index]
+
+
+def test_topics_are_the_named_ones_or_the_used_ones_of_the_pattern() -> None:
+    """A topic that is used no more and outside the pattern is none."""
+    assert topics_of({"topics": "b, a"}, ["c"]) == ("a", "b")
+    assert topics_of({"topics.regex": "shop-.*"}, ["shop-b", "old", "shop-a"]) == ("shop-a", "shop-b")
+
+
+def test_settings_are_those_that_matter_with_the_defaults_of_the_class() -> None:
+    """An address is no setting that matters."""
+    settings = settings_of(
+        {"batch.size": "20", "connection.url": "http://es"}, {"batch.size": "2000", "linger.ms": "1"}
+    )
+
+    assert {name: (of.value, of.is_default) for name, of in settings.items()} == {
+        "batch.size": ("20", False),
+        "linger.ms": ("1", True),
+        "consumer.override.max.poll.records": ("500", True),
+    }
+
+
+def test_no_secret_is_among_the_settings() -> None:
+    """Each kind of them, however the connector calls it."""
+    assert settings_of(SECRETS, {}).keys() == {"consumer.override.max.poll.records"}
+
+
+@pytest.mark.parametrize("secret", ["hunter2!", "opensesame", "jaas-secret", "keystore-pass", "registry-pass"])
+def test_a_trace_is_shown_without_the_secrets_that_it_repeats(secret: str) -> None:
+    """Values within a JAAS line or a list of headers are secrets, too."""
+    shown = cleaner(SECRETS)(f"cannot reach https://user:pa55@es:9200 with {secret}")
+
+    assert shown == "cannot reach https://es:9200 with (hidden)"

@@ -1,0 +1,122 @@
+"""Figures of a window, out of readings whose truth is known."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from lab.inspect.figures import backlog_of, figures_of
+from lab.inspect.readings import Copy, Node, Reading
+from lab.records.samples import KafkaSample
+
+
+def kafka(*partitions: tuple[int, int]) -> KafkaSample:
+    """Offsets of partitions: (end, committed)."""
+    return KafkaSample(
+        end_offset=sum(end for end, _ in partitions),
+        committed_offset=sum(committed for _, committed in partitions),
+        partitions={f"orders-{number}": pair for number, pair in enumerate(partitions)},
+    )
+
+
+def offsets(*samples: KafkaSample) -> list[Reading]:
+    """Readings of offsets each two seconds."""
+    return [Reading(at_s=1_009.0 + 2 * number, kafka=sample) for number, sample in enumerate(samples)]
+
+
+def copy(shard: str, *, node: str = "n1", primary: bool = True, **counters: int) -> Copy:
+    """A copy of a shard."""
+    return Copy(shard, node, primary, counters)
+
+
+def shards(before: Sequence[Copy], after: Sequence[Copy]) -> list[Reading]:
+    """Two readings of shards, ten seconds apart."""
+    return [Reading(at_s=1_009.0, copies=tuple(before)), Reading(at_s=1_019.0, copies=tuple(after))]
+
+
+def test_rates_of_a_topic_are_by_its_end_and_by_the_commits() -> None:
+    """7 records/s arrive; between the first commit and the last, 4 s, 60 are committed."""
+    figures = figures_of(offsets(kafka((100, 0)), kafka((114, 40)), kafka((128, 40)), kafka((142, 100))))
+
+    assert (figures.arrival_rate, figures.commit_rate, figures.lag) == (7.0, 15.0, 42)
+    assert figures.lag_trend == (42 - 74) / 4
+
+
+@pytest.mark.parametrize(
+    ("pairs", "backlog"),
+    [
+        ([(100, 40), (120, 40)], None),
+        ([(100, 40), (120, 90), (140, 90)], 30),
+        ([(100, 100), (100, 100)], 0),
+        ([(100, 40), (100, 100)], 0),
+        ([None, (100, 40), (120, 90)], 30),
+    ],
+    ids=["no commit", "one commit", "drained before", "drained now", "lost"],
+)
+def test_records_that_wait_are_counted_right_after_a_commit(
+    pairs: list[tuple[int, int] | None], backlog: int | None
+) -> None:
+    """Between two commits, records that are indexed look like records that wait."""
+    assert backlog_of(pairs) == backlog
+
+
+def test_one_partition_without_a_commit_leaves_the_backlog_unknown() -> None:
+    """Its 50 records may be indexed or may wait."""
+    figures = figures_of(offsets(kafka((100, 0), (50, 0)), kafka((100, 90), (50, 0))))
+
+    assert (figures.backlog, figures.lags) == (None, {"orders-0": 10, "orders-1": 50})
+
+
+def test_figures_of_documents_are_of_primary_shards_alone() -> None:
+    """Time alone is summed over replicas, which keep threads busy as well."""
+    counters = {"index_total": 0, "index_time_ms": 0, "bulks": 0, "bulk_time_ms": 0, "bulk_bytes": 0}
+    grown = {"index_total": 1_000, "index_time_ms": 500, "bulks": 8, "bulk_time_ms": 800, "bulk_bytes": 125_000}
+    replica = {"index_total": 1_000, "index_time_ms": 700}
+
+    figures = figures_of(
+        shards(
+            [copy("orders/0", **counters), copy("orders/0", node="n2", primary=False, index_total=0, index_time_ms=0)],
+            [copy("orders/0", **grown), copy("orders/0", node="n2", primary=False, **replica)],
+        )
+    )
+
+    assert (figures.indexing_rate, figures.index_ms, figures.index_time_s) == (100.0, 0.5, 1.2)
+    assert (figures.bulk_documents, figures.bulk_bytes, figures.bulk_ms) == (125.0, 15_625.0, 100.0)
+    assert figures.bulks_at_once == 0.08
+
+
+def test_a_copy_that_has_moved_counts_from_nothing_and_none_counts_backwards() -> None:
+    """A shard begins at zero on its new node, and after a restart."""
+    figures = figures_of(
+        shards([copy("orders/0", index_total=70)], [copy("orders/0", node="n2", index_total=30)]),
+    )
+
+    assert figures.shard_documents == {"orders/0": 30}
+    assert figures_of(shards([copy("orders/0", index_total=70)], [copy("orders/0", index_total=7)])).indexing_rate == 0
+
+
+def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
+    """Gauges are averaged, counters have grown."""
+    first, second = (
+        Node(
+            "es-1", "10.0.0.1", {"write_threads": 4, "write_active": active, "write_rejected": rejected}, {"p": (0, ms)}
+        )
+        for active, rejected, ms in ((4, 11, 100), (1, 24, 350))
+    )
+
+    figures = figures_of(
+        [
+            Reading(at_s=1_009.0, nodes={"n1": first}, copies=(copy("orders/0", index_total=0),)),
+            Reading(at_s=1_019.0, nodes={"n1": second}, copies=(copy("orders/0", index_total=500),)),
+        ]
+    )
+
+    assert (figures.write_busy, figures.rejected) == (0.625, 13)
+    assert (figures.ingest_time_s, figures.ingest_ms) == (0.25, 0.5)
+
+
+def test_what_was_not_read_is_not_known() -> None:
+    """Nothing is taken for zero."""
+    figures = figures_of([Reading(at_s=1_009.0), Reading(at_s=1_019.0)])
+
+    assert figures.window_s == 10.0
+    assert (figures.lag, figures.indexing_rate, figures.write_busy, figures.rejected) == (None, None, None, None)

@@ -1,0 +1,165 @@
+"""Bottlenecks of made-up pipelines: named where the predicate holds, and not on the other side of its bound."""
+
+from dataclasses import replace
+
+import pytest
+
+from lab.inspect.connector import Task
+from lab.inspect.limits import Pipeline, bottleneck_of, why_unknown
+from tests.unit.inspect.pipelines import (
+    GRAMS,
+    INDEX,
+    NODE,
+    ONE_TASK,
+    with_connector,
+    with_figures,
+    with_node,
+    with_nodes,
+)
+from tests.unit.messages import MakeMessage
+
+BUSY_NODE = replace(NODE, write_busy=0.97, write_queue=3.0)
+OTHER_NODE = replace(NODE, name="es-2", host="10.0.0.2", index_time_s=1.0, write_busy=0.02)
+TINY = with_connector(with_figures(bulk_documents=20.0, bulk_bytes=20_000.0), settings={"batch.size": "20"})
+HOT = with_nodes(
+    replace(NODE, write_busy=0.7), OTHER_NODE, shard_documents={"orders/0": 9_001, "orders/1": 499, "orders/2": 503}
+)
+ALONE = with_nodes(replace(NODE, write_busy=0.7), OTHER_NODE)
+SLOW_MAPPING = replace(with_nodes(replace(BUSY_NODE, cpu_s=19.0)), index=GRAMS)
+IN_PIPELINE = replace(
+    with_figures(ingest_time_s=21.0, ingest_ms=1.04), index=replace(INDEX, settings={"default_pipeline": "parse"})
+)
+
+
+def stage_of(pipeline: Pipeline) -> str | None:
+    """The named stage; `None` where none is."""
+    found = bottleneck_of(pipeline)
+    return found.stage if found else None
+
+
+@pytest.mark.parametrize(
+    ("stage", "there", "not_there"),
+    [
+        ("connector", with_connector(state="PAUSED"), with_connector(state="RUNNING")),
+        ("connector", with_connector(state="FAILED", reason="no route"), ONE_TASK),
+        ("connector", with_connector(tasks=(Task(0, "FAILED", "boom"), Task(1, "RUNNING"))), ONE_TASK),
+        ("connector", with_connector(tasks=()), ONE_TASK),
+        ("connector", with_figures(backlog=None, indexing_rate=0.0), with_figures(backlog=None, indexing_rate=0.5)),
+        # Four seconds of work at 1,009/s are 4,036 records.
+        ("producer", with_figures(backlog=4_036), with_figures(backlog=4_037)),
+        ("producer", with_figures(backlog=0, arrival_rate=0.0, indexing_rate=None), ONE_TASK),
+        ("elasticsearch", with_node(rejected=1), with_node(rejected=0)),
+        ("merge throttling", with_figures(throttled=0.1), with_figures(throttled=0.09)),
+        ("bulk size", TINY, with_figures(TINY, bulk_documents=250.0)),
+        ("bulk size", TINY, with_figures(TINY, bulk_bytes=250_000.0)),
+        ("bulk size", with_figures(TINY, sink_bulk_documents=20.0), with_figures(TINY, sink_bulk_documents=2_000.0)),
+        ("ingest pipeline", IN_PIPELINE, with_figures(IN_PIPELINE, index_time_s=21.1)),
+        ("ingest pipeline", IN_PIPELINE, with_figures(IN_PIPELINE, ingest_time_s=9.9, index_time_s=9.0)),
+        ("hot shard", HOT, with_figures(HOT, shard_documents={"orders/0": 9_001, "orders/1": 4_001})),
+        ("hot shard", HOT, with_figures(HOT, nodes=(replace(NODE, write_busy=0.49), OTHER_NODE))),
+        ("hot shard", ALONE, with_nodes(replace(NODE, write_busy=0.7), replace(OTHER_NODE, index_time_s=7.0))),
+        ("hot shard", ALONE, with_nodes(replace(NODE, write_busy=0.7))),
+        ("mapping", SLOW_MAPPING, replace(SLOW_MAPPING, index=INDEX)),
+        ("mapping", SLOW_MAPPING, replace(with_nodes(replace(BUSY_NODE, cpu_s=5.9)), index=GRAMS)),
+        ("mapping", SLOW_MAPPING, replace(with_nodes(replace(NODE, cpu_s=19.0)), index=GRAMS)),
+        ("disk", with_node(disk_busy=0.9), with_node(disk_busy=0.89)),
+        ("disk", with_node(disk_busy=0.97), with_node(disk_busy=0.97, cpu_percent=95.0, process_cpu_percent=90.0)),
+        ("machine", with_node(cpu_percent=95.0), with_node(cpu_percent=94.0)),
+        ("machine", with_node(cpu_percent=99.0), with_node(cpu_percent=99.0, process_cpu_percent=67.0)),
+        ("elasticsearch", with_node(cpu_percent=99.0, process_cpu_percent=67.0), ONE_TASK),
+        ("elasticsearch", with_nodes(BUSY_NODE), with_node(write_busy=0.89)),
+        ("sink", ONE_TASK, with_figures(backlog=0)),
+    ],
+)
+def test_a_bottleneck_is_named_where_its_predicate_holds_and_only_there(
+    stage: str, there: Pipeline, not_there: Pipeline
+) -> None:
+    """The second pipeline differs from the first in the figure that decides."""
+    assert stage_of(there) == stage
+    assert stage_of(not_there) != stage
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        with_figures(lag=None, lags={}, backlog=None),
+        with_figures(backlog=None),
+        with_figures(indexing_rate=None),
+        with_nodes(),
+    ],
+    ids=["no offsets", "no commit", "no index", "no nodes"],
+)
+def test_without_the_figures_that_decide_it_names_none_and_says_what_would_tell(
+    pipeline: Pipeline, message: MakeMessage
+) -> None:
+    """Each lacks one figure."""
+    assert bottleneck_of(pipeline) is None
+    assert why_unknown(pipeline) == message()
+
+
+def tried(pipeline: Pipeline) -> list[tuple[str, str, str]]:
+    """Settings to try: name, now, then."""
+    found = bottleneck_of(pipeline)
+    return [(each.setting, each.now, each.then) for each in found.tries] if found else []
+
+
+def test_one_task_of_one_partition_needs_partitions_first() -> None:
+    """A second task would have nothing to read."""
+    assert tried(ONE_TASK) == [("partitions", "1", "2"), ("tasks.max", "1", "2")]
+
+
+def test_one_task_of_several_partitions_needs_tasks_alone() -> None:
+    """Each partition may have a task."""
+    pipeline = with_figures(lags={f"orders-{number}": 11 for number in range(7)})
+
+    assert tried(pipeline) == [("tasks.max", "1", "7")]
+
+
+def test_a_sink_with_all_its_requests_under_way_may_have_more_of_them() -> None:
+    """Nine tenths of them count as all."""
+    assert tried(with_figures(in_flight=4.5)) == [("max.in.flight.requests", "5", "10")]
+    assert tried(with_figures(in_flight=4.4)) == [("partitions", "1", "2"), ("tasks.max", "1", "2")]
+
+
+def test_tiny_requests_need_a_larger_batch_and_a_poll_that_fills_it() -> None:
+    """Aiven sends no request across two polls."""
+    assert tried(TINY) == [("batch.size", "20", "2000"), ("consumer.override.max.poll.records", "500", "2000")]
+
+
+def test_a_setting_that_is_as_proposed_is_not_proposed() -> None:
+    """A busy cluster whose index refreshes seldom and has no replica has neither to try."""
+    index = replace(INDEX, settings={"refresh_interval": "30s", "number_of_replicas": "0"})
+
+    assert tried(with_nodes(BUSY_NODE)) == [
+        ("index.refresh_interval", "1s", "30s"),
+        ("index.number_of_replicas", "1", "0"),
+    ]
+    assert tried(replace(with_nodes(BUSY_NODE), index=index)) == []
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "facts"),
+    [
+        (ONE_TASK, ("1 task", "1 partition", "13 %")),
+        (with_figures(in_flight=4.7), ("4.70", 5)),
+        (TINY, (20, "83", "batch.size")),
+        (HOT, ("orders/0", "90.0 %", 3, "es-1")),
+        (ALONE, ("one", 2, "70 %")),
+        (IN_PIPELINE, ("1.04", "parse", "0.05")),
+        (SLOW_MAPPING, ("title", "n-grams", "942")),
+        (with_node(rejected=7), (7, 429, "es-1")),
+        (with_node(disk_busy=0.97), ("97 %", "41 %")),
+        (with_node(cpu_percent=99.0), ("99 %", "37 %", "10.0.0.1")),
+        (with_figures(backlog=11), (11, "2,000")),
+        (with_figures(backlog=None, indexing_rate=0.0), ("100,003", 20)),
+        (with_connector(tasks=(Task(0, "FAILED", "boom"), Task(1, "RUNNING"))), ("1 task", 2, "boom")),
+    ],
+)
+def test_the_evidence_holds_the_figures_that_decided(
+    pipeline: Pipeline, facts: tuple[object, ...], message: MakeMessage
+) -> None:
+    """A reader can check the predicate by them."""
+    found = bottleneck_of(pipeline)
+
+    assert found is not None
+    assert found.evidence == message(*facts)

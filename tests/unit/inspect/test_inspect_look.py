@@ -1,0 +1,184 @@
+"""A look at served answers: it only reads, says what it could not read, and shows no secret."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import orjson
+import pytest
+
+from lab.cli.inspect import json_of, print_screen
+from lab.clients.kafka import KafkaTopics
+from lab.endpoints import Endpoints
+from lab.errors import ProfileError
+from lab.inspect import look as looking
+from lab.inspect import readings
+from lab.inspect.look import Inspection, look
+from lab.records.samples import KafkaSample
+from tests.unit.http_server import serving
+
+PASSWORD = "correct-horse"
+CONFIG = {
+    "connector.class": "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
+    "topics": "orders",
+    "tasks.max": "1",
+    "batch.size": "20",
+    "connection.url": f"https://shop:{PASSWORD}@es:9200",
+    "connection.password": PASSWORD,
+    "errors.deadletterqueue.topic.name": "orders-dlq",
+}
+STATUS = {
+    "name": "orders",
+    "connector": {"state": "RUNNING", "version": "15.1.1"},
+    "tasks": [{"id": 0, "state": "RUNNING"}, {"id": 1, "state": "FAILED", "trace": f"Boom: {PASSWORD}\n\tat x"}],
+}
+COPY = {
+    "routing": {"primary": True, "node": "n1"},
+    "indexing": {"index_total": 7, "index_time_in_millis": 3, "throttle_time_in_millis": 0},
+}
+ANSWERS: dict[str, Any] = {
+    "/connectors": ["orders", "books"],
+    "/connectors/orders": {"name": "orders", "config": CONFIG, "tasks": []},
+    "/connectors/orders/status": STATUS,
+    "/connectors/orders/topics": {"orders": {"topics": ["orders"]}},
+    "/connector-plugins/io.confluent.connect.elasticsearch.ElasticsearchSinkConnector/config": [
+        {"name": "linger.ms", "type": "LONG", "default_value": "1"},
+        {"name": "connection.password", "type": "PASSWORD", "default_value": None},
+    ],
+    "/": {"version": {"number": "8.19.21"}},
+    "/orders/_settings/index.default_pipeline,index.final_pipeline": {},
+    "/orders/_stats/indexing,bulk,refresh,merge": {"indices": {"orders": {"shards": {"0": [COPY]}}}},
+    "/_nodes/data:true/stats/os,process,thread_pool,fs,ingest": {"nodes": {"n1": {"name": "es-1"}}},
+    "/orders/_settings": {"orders": {"settings": {"index.number_of_shards": "1"}, "defaults": {}}},
+    "/orders/_mapping": {"orders": {"mappings": {"properties": {"title": {"type": "text"}}}}},
+}
+
+
+@dataclass
+class Served:
+    """A Connect worker and a cluster as one server, and what was asked of it."""
+
+    url: str = ""
+    answers: dict[str, Any] = field(default_factory=lambda: dict(ANSWERS))
+    refused: dict[str, int] = field(default_factory=dict)
+    requests: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """All servers at its address."""
+        return Endpoints("127.0.0.1:1", self.url, (self.url,), None)
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    """The server."""
+    made = Served()
+
+    class Handler(BaseHTTPRequestHandler):
+        def respond(self) -> None:
+            path = self.path.partition("?")[0]
+            made.requests.append((self.command, path))
+            status = made.refused.get(path, 200 if path in made.answers else 404)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(orjson.dumps(made.answers.get(path, {}) if status == 200 else {"error": "no"}))
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = respond  # noqa: N815
+
+    with serving(Handler) as made.url:
+        yield made
+
+
+class Offsets:
+    """A topic of 1,009 records, 11 of which are committed."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def read(self) -> KafkaSample:
+        """The offsets."""
+        return KafkaSample(end_offset=1_009, committed_offset=11, partitions={"orders-0": (1_009, 11)})
+
+    def end_offsets(self) -> dict[tuple[str, int], int]:
+        """The end of the dead-letter topic."""
+        return {("orders-dlq", 0): 3}
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(autouse=True)
+def _kafka(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readings, "KafkaReader", Offsets)
+    monkeypatch.setattr(KafkaTopics, "group_state", lambda *_: ("STABLE", 1))
+    monkeypatch.setattr(readings, "EVERY_S", 0.0)
+    monkeypatch.setattr(looking, "MOST_S", 0.0)
+
+
+def inspected(served: Served, **options: Any) -> Inspection:
+    """A look of one moment."""
+    return look(served.endpoints, "orders", **{"seconds": 0.0, **options})
+
+
+def test_every_request_is_a_get_and_they_are_few(served: Served) -> None:
+    """Ten of a look, and two of each reading."""
+    inspected(served)
+
+    assert {method for method, _ in served.requests} == {"GET"}
+    assert len(served.requests) == 8 + 2 * 2
+
+
+def test_no_secret_is_shown(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    """The worker's REST API shows passwords as they are, in the configuration and in traces."""
+    inspection = inspected(served)
+    print_screen(inspection)
+
+    assert PASSWORD not in capsys.readouterr().out
+    assert PASSWORD not in orjson.dumps(json_of(inspection), default=str).decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("/orders/_stats/indexing,bulk,refresh,merge", "shards"),
+        ("/_nodes/data:true/stats/os,process,thread_pool,fs,ingest", "nodes"),
+        ("/orders/_mapping", "index"),
+        ("/orders/_settings/index.default_pipeline,index.final_pipeline", "ingest"),
+    ],
+)
+def test_a_part_that_may_not_be_read_is_named_and_the_others_are_read(
+    served: Served, path: str, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what that part would tell."""
+    served.refused[path] = 403
+
+    inspection = inspected(served)
+    print_screen(inspection)
+
+    assert source in inspection.lost
+    assert "403" in capsys.readouterr().out
+    assert inspection.pipeline.figures.lag == 998
+
+
+def test_a_worker_that_cannot_give_defaults_leaves_them_out(served: Served) -> None:
+    """Before Kafka 3.2."""
+    del served.answers["/connector-plugins/io.confluent.connect.elasticsearch.ElasticsearchSinkConnector/config"]
+
+    connector = inspected(served).pipeline.connector
+
+    assert (connector.has_defaults, connector.value("batch.size"), connector.value("linger.ms")) == (False, "20", None)
+
+
+def test_an_unknown_connector_is_refused_with_those_that_there_are(served: Served) -> None:
+    """In one sentence, with the one that is probably meant."""
+    with pytest.raises(ProfileError, match=r'got "order".*did you mean `orders`\? \(it has `books`, `orders`\)'):
+        look(served.endpoints, "order", seconds=0.0)
+
+
+def test_a_failed_task_is_named_with_its_cause(served: Served) -> None:
+    """The innermost cause of its trace."""
+    bottleneck = inspected(served).bottleneck
+
+    assert bottleneck is not None
+    assert (bottleneck.stage, bottleneck.evidence) == ("connector", "1 task of 2 failed: Boom: (hidden).")
