@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from lab.analysis.text import quantity
+from lab.analysis.text import duration, quantity
 from lab.cli.options import JsonOption, TargetFileOption, TargetOption
 from lab.clients.target import topics_of
 from lab.console import console, print_json
 from lab.inspect.connector import InspectedConnector
 from lab.inspect.look import Inspection, look
 from lab.inspect.profile import Sampled, paths_of, write_profile
-from lab.inspect.screen import labels, lines_of, watched_text
+from lab.inspect.screen import lines_of
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 
@@ -64,10 +64,10 @@ def print_screen(inspection: Inspection) -> None:
     table.add_column(overflow="fold")
     (_, headline), *lines = lines_of(inspection)
     console.print(headline, soft_wrap=True)
-    for line in labels(lines):
-        table.add_row(*line)
+    for label, text in lines:
+        table.add_row(f"[dim]{label}[/dim]", text)
     console.print(table)
-    console.print(f"[dim]{watched_text(inspection.pipeline.figures)}[/dim]")
+    console.print(f"[dim]watched for {duration(inspection.pipeline.figures.window_s)}[/dim]")
 
 
 def print_written(sampled: Sampled, paths: Sequence[Path], name: str) -> None:

@@ -56,7 +56,6 @@ class Figures:
         indexing_rate: Documents per second on primary shards.
         bulk_documents, bulk_bytes: Mean of a shard's part of a bulk request.
         bulk_ms: Mean time of that part on its primary shard.
-        bulks_at_once: Mean number of such parts under way (their times over the window).
         throttled: Times in which indexing was held back, over the window.
         ingest_time_s: Time spent in ingest pipelines; `ingest_ms` per document.
         shard_documents: Documents by primary shard.
@@ -77,7 +76,6 @@ class Figures:
     bulk_documents: float | None = None
     bulk_bytes: float | None = None
     bulk_ms: float | None = None
-    bulks_at_once: float | None = None
     throttled: float | None = None
     refresh_share: float | None = None
     merge_share: float | None = None
@@ -205,7 +203,6 @@ def of_shards(readings: Sequence[Reading], window_s: float) -> dict[str, Any]:
         "bulk_documents": documents / bulks if bulks else None,
         "bulk_bytes": primaries["bulk_bytes"] / bulks if bulks else None,
         "bulk_ms": primaries["bulk_time_ms"] / bulks if bulks else None,
-        "bulks_at_once": primaries["bulk_time_ms"] / 1000 / window_s if bulks else None,
         "throttled": primaries["throttle_time_ms"] / 1000 / window_s,
         "refresh_share": primaries["refresh_time_ms"] / 1000 / window_s,
         "merge_share": primaries["merge_time_ms"] / 1000 / window_s,

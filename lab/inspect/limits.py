@@ -11,6 +11,7 @@ from statistics import fmean
 from lab.analysis.figures.limits import (
     BACKLOG_S,
     BUSY_WRITE_THREADS,
+    KEPT_UP,
     MOST,
     SATURATED_PERCENT,
     THROTTLED,
@@ -66,10 +67,12 @@ class Pipeline:
 
         `None` where that is not known.
         """
-        backlog, rate = self.figures.backlog, self.figures.indexing_rate
-        if backlog is None or (rate is None and backlog):
+        figures = self.figures
+        # Dead letters, deletions and dropped records are work as well, and only committed.
+        rates = [rate for rate in (figures.commit_rate, figures.indexing_rate) if rate is not None]
+        if figures.backlog is None or (figures.backlog and not rates):
             return None
-        return backlog > (BACKLOG_S + EVERY_S) * (rate or 0.0)
+        return figures.backlog > (BACKLOG_S + EVERY_S) * max(rates, default=0.0)
 
     @property
     def reading_tasks(self) -> int:
@@ -184,6 +187,19 @@ def keeps_up(pipeline: Pipeline) -> Bottleneck | None:
         "producer",
         f"the connector keeps up; {number(figures.arrival_rate)} records/s arrive, and the lag was "
         f"{count(figures.backlog)} records at the last commit, less than {number(BACKLOG_S + EVERY_S)} s of work.",
+    )
+
+
+def requested_rate(pipeline: Pipeline) -> Bottleneck | None:
+    """Records wait since our sink is told to go no faster (`max.documents.per.second`, for each task)."""
+    cap, rate = pipeline.connector.whole("max.documents.per.second"), pipeline.figures.indexing_rate
+    if not pipeline.waits or not cap or rate is None or rate < KEPT_UP * cap * pipeline.reading_tasks:
+        return None
+    return Bottleneck(
+        "requested rate",
+        f"{quantity(pipeline.reading_tasks, 'task')} may index {count(cap)} documents/s each, and "
+        f"{number(rate)}/s were indexed.",
+        (Try("max.documents.per.second", str(cap), "0", "0 is no bound"),),
     )
 
 
@@ -320,7 +336,7 @@ def mapping(pipeline: Pipeline) -> Bottleneck | None:
     if us_per_kb is None or us_per_kb < SLOW_US_PER_KB:
         return None
     first = index.costly[0]
-    rest = f" and {quantity(len(index.costly) - 1, 'more')}" if len(index.costly) > 1 else ""
+    rest = f" and {len(index.costly) - 1} more" if len(index.costly) > 1 else ""
     return Bottleneck(
         "mapping",
         f"{busy_text(pipeline)}, and a kB of document took {number(us_per_kb)} µs of CPU time; costly by its kind: "
@@ -450,6 +466,7 @@ PREDICATES: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (
     failed,
     stalled,
     keeps_up,
+    requested_rate,
     rejections,
     merge_throttling,
     tiny_bulks,

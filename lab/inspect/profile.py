@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from confluent_kafka import Message
 
+from lab.analysis.text import quantity
 from lab.clients.kafka import KafkaTopics, as_bytes
 from lab.errors import ProfileError, unwritable
 from lab.init.files import NAME, quoted, refuse_taken, write_files
@@ -29,6 +30,7 @@ OF_INDEX = re.compile(
 """Settings of an index that a profile takes over; others name nodes, policies and pipelines of that cluster."""
 NOT_TAKEN = re.compile(r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method")
 """Settings of the connector that the lab sets itself, or that need something of that cluster."""
+OF_TEMPLATE = frozenset({POLL, "behavior.on.null.values"})
 UNWRITABLE_MAPPING = ("_meta", "_data_stream_timestamp")
 
 
@@ -77,7 +79,7 @@ def write_documents(path: Path, records: Iterator[Message], most: int, *, has_id
         raise unwritable(f"{path}: cannot be written", error) from error
     if not documents:
         path.unlink()
-        seen = f"{left_out:,} records without a JSON object or key" if left_out else "no records"
+        seen = f"{quantity(left_out, 'record')} without a JSON object or key" if left_out else "no records"
         raise ProfileError(f"--as-profile: got {seen}, expected JSON; values are read as they are in the topic")
     return Sampled(documents, left_out, has_ids)
 
@@ -163,7 +165,7 @@ def profile_text(pipeline: Pipeline, index: InspectedIndex, sampled: Sampled, na
     """The profile."""
     connector = pipeline.connector
     config = sink_config(connector)
-    others = sorted(of for of, setting in connector.settings.items() if not setting.is_default and of not in config)
+    others = sorted(of for of, setting in connector.settings.items() if not (setting.is_default or is_shared(of)))
     notes = [
         f"Written by `sluice inspect {connector.name} --as-profile {name}`: {sampled.documents:,} documents,",
         f"the newest of each partition of {', '.join(connector.topics)}, and settings of",
@@ -206,14 +208,17 @@ def index_settings(index: InspectedIndex) -> dict[str, Any]:
     }
 
 
+def is_shared(name: str) -> bool:
+    """Check that our sink has a setting, too, and that a profile may have it."""
+    return name in known_keys() and not NOT_TAKEN.fullmatch(name)
+
+
 def sink_config(connector: InspectedConnector) -> dict[str, str]:
     """The connector's settings that our sink has, too, where they differ from our defaults."""
-    keys = known_keys()
     return {
         name: setting.value
         for name, setting in sorted(connector.settings.items())
-        if name in keys
-        and not NOT_TAKEN.fullmatch(name)
+        if is_shared(name)
         # The template of the lab sets these itself, so that the connector's must be stated.
-        and (name in {POLL, "behavior.on.null.values"} or value_as_read(name, setting.value) != keys[name].default)
+        and (name in OF_TEMPLATE or value_as_read(name, setting.value) != known_keys()[name].default)
     }

@@ -1,11 +1,11 @@
 """A look as text: the bottleneck first, then connector, topics and cluster, for a terminal of 80 columns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.markup import escape
 
 from lab.analysis.figures.limits import stage_text
-from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure, number, quantity
+from lab.analysis.text import UNKNOWN, bytes_text, count, figure, number, quantity
 from lab.inspect.connector import POLL, InspectedConnector
 from lab.inspect.figures import Figures, NodeFigures
 from lab.inspect.look import TELLS, Inspection
@@ -86,6 +86,7 @@ def topic_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Rates, lag and its trend, and how it is spread."""
     figures, connector = inspection.pipeline.figures, inspection.pipeline.connector
     if figures.lag is None:
+        yield "topics", escape(", ".join(connector.topics))
         return
     state = f", group {inspection.group_state}" if inspection.group_state else ""
     yield (
@@ -102,15 +103,18 @@ def topic_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     )
     if len(figures.lags) > 1 and figures.lag:
         worst = sorted(figures.lags.items(), key=lambda item: -item[1])[:MOST_LISTED]
-        yield "", "most lag: " + escape(", ".join(f"{place} {count(lag)}" for place, lag in worst))
+        is_even = worst[0][1] < 2 * figures.lag / len(figures.lags)
+        shown = ", ".join(f"{place} {count(lag)}" for place, lag in worst)
+        yield "", "evenly over the partitions" if is_even else f"most lag: {escape(shown)}"
     if connector.dead_letters:
-        yield "", escape(f"dead letters: {count(figures.letters)} more in {connector.dead_letters}")
+        style = "[bold yellow]" if figures.letters else "[not bold]"
+        yield "", f"{style}dead letters: {count(figures.letters)} more[/] in {escape(connector.dead_letters)}"
 
 
 def trend_text(figures: Figures) -> str:
     """Trend of the lag, from commit to commit."""
     if figures.lag_trend is None:
-        return "; no two commits were seen, so its trend is not known"
+        return " (trend not known: fewer than two commits)" if figures.lag else ""
     steady = abs(figures.lag_trend) < 0.01 * max(figures.arrival_rate or 0.0, figures.commit_rate or 0.0, 1.0)
     return (
         ", steady"
@@ -122,7 +126,9 @@ def trend_text(figures: Figures) -> str:
 def index_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Rate and time of indexing, the settings of the index and its costly fields."""
     figures, index = inspection.pipeline.figures, inspection.pipeline.index
-    if figures.indexing_rate is not None:
+    if figures.indexing_rate == 0:
+        yield "indexing", "no document was indexed"
+    elif figures.indexing_rate is not None:
         per_kb = figures.cpu_us_per_kb
         yield (
             "indexing",
@@ -177,7 +183,7 @@ def bulk_text(figures: Figures) -> str:
             f"on a shard {number(figures.bulk_documents)} documents, {bytes_text(figures.bulk_bytes)}, "
             f"{figure(figures.bulk_ms, 'ms')}"
         )
-    return "; ".join(parts) or "no bulk request was seen, or this cluster keeps no such statistics"
+    return "; ".join(parts) or "sizes of bulk requests are not known: this cluster keeps no such statistics"
 
 
 def node_lines(figures: Figures) -> Iterator[tuple[str, str]]:
@@ -202,13 +208,3 @@ def node_text(node: NodeFigures) -> str:
 def percent(share: float | None) -> str:
     """A share of one in percent."""
     return UNKNOWN if share is None else f"{number(100 * share)} %"
-
-
-def watched_text(figures: Figures) -> str:
-    """Length of the window."""
-    return f"watched for {duration(figures.window_s)}"
-
-
-def labels(lines: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Lines whose labels are dim."""
-    return [(f"[dim]{label}[/dim]" if label else "", text) for label, text in lines]

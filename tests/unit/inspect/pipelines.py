@@ -51,7 +51,6 @@ FIGURES = Figures(
     bulk_documents=1_499.0,
     bulk_bytes=1_499_000.0,
     bulk_ms=83.0,
-    bulks_at_once=0.3,
     throttled=0.0,
     shard_documents={"orders/0": 20_180},
     nodes=(NODE,),

@@ -81,7 +81,6 @@ def test_figures_of_documents_are_of_primary_shards_alone() -> None:
 
     assert (figures.indexing_rate, figures.index_ms, figures.index_time_s) == (100.0, 0.5, 1.2)
     assert (figures.bulk_documents, figures.bulk_bytes, figures.bulk_ms) == (125.0, 15_625.0, 100.0)
-    assert figures.bulks_at_once == 0.08
 
 
 def test_a_copy_that_has_moved_counts_from_nothing_and_none_counts_backwards() -> None:

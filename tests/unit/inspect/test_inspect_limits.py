@@ -21,6 +21,8 @@ from tests.unit.messages import MakeMessage
 BUSY_NODE = replace(NODE, write_busy=0.97, write_queue=3.0)
 OTHER_NODE = replace(NODE, name="es-2", host="10.0.0.2", index_time_s=1.0, write_busy=0.02)
 TINY = with_connector(with_figures(bulk_documents=20.0, bulk_bytes=20_000.0), settings={"batch.size": "20"})
+STALLED = with_figures(backlog=None, commit_rate=None, indexing_rate=0.0)
+CAPPED = with_connector(settings={"max.documents.per.second": "1000"})
 HOT = with_nodes(
     replace(NODE, write_busy=0.7), OTHER_NODE, shard_documents={"orders/0": 9_001, "orders/1": 499, "orders/2": 503}
 )
@@ -44,10 +46,15 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("connector", with_connector(state="FAILED", reason="no route"), ONE_TASK),
         ("connector", with_connector(tasks=(Task(0, "FAILED", "boom"), Task(1, "RUNNING"))), ONE_TASK),
         ("connector", with_connector(tasks=()), ONE_TASK),
-        ("connector", with_figures(backlog=None, indexing_rate=0.0), with_figures(backlog=None, indexing_rate=0.5)),
+        ("connector", STALLED, with_figures(STALLED, indexing_rate=0.5)),
+        ("connector", STALLED, with_figures(STALLED, letters=1)),
         # Four seconds of work at 1,009/s are 4,036 records.
         ("producer", with_figures(backlog=4_036), with_figures(backlog=4_037)),
+        # Whose records all become dead letters indexes nothing, and commits.
+        ("producer", with_figures(backlog=380, indexing_rate=0.0), with_figures(backlog=4_037, indexing_rate=0.0)),
         ("producer", with_figures(backlog=0, arrival_rate=0.0, indexing_rate=None), ONE_TASK),
+        ("requested rate", CAPPED, with_figures(CAPPED, indexing_rate=949.0)),
+        ("requested rate", CAPPED, with_connector(settings={"max.documents.per.second": "0"})),
         ("elasticsearch", with_node(rejected=1), with_node(rejected=0)),
         ("merge throttling", with_figures(throttled=0.1), with_figures(throttled=0.09)),
         ("bulk size", TINY, with_figures(TINY, bulk_documents=250.0)),
@@ -84,7 +91,7 @@ def test_a_bottleneck_is_named_where_its_predicate_holds_and_only_there(
     [
         with_figures(lag=None, lags={}, backlog=None),
         with_figures(backlog=None),
-        with_figures(indexing_rate=None),
+        with_figures(indexing_rate=None, commit_rate=None),
         with_nodes(),
     ],
     ids=["no offsets", "no commit", "no index", "no nodes"],
