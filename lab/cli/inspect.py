@@ -88,7 +88,7 @@ def json_of(inspection: Inspection) -> dict[str, object]:
     return {
         "connector": asdict(pipeline.connector),
         "engine": inspection.engine,
-        "group_state": inspection.group_state,
+        "group_state": pipeline.group_state,
         "figures": asdict(pipeline.figures),
         "index": None
         if index is None

@@ -226,11 +226,13 @@ def ingest_time_ms(readings: Sequence[Reading]) -> int | None:
 
 
 def nodes_of(readings: Sequence[Reading], window_s: float) -> list[NodeFigures]:
-    """Figures of each node, by name."""
+    """Figures of each data node, by name."""
     known = [reading.nodes for reading in readings if reading.nodes]
     copies = grown(readings)
     found = []
     for key, last in (known[-1] if known else {}).items():
+        if not last.has_data:
+            continue
         series = [nodes[key].figures for nodes in known if key in nodes]
         threads = last.figures.get("write_threads")
         active = mean(figures.get("write_active") for figures in series)

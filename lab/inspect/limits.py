@@ -55,11 +55,12 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline as far as it could be read."""
+    """A pipeline as far as it could be read; the consumer group's state in Kafka's words."""
 
     connector: InspectedConnector
     figures: Figures
     index: InspectedIndex | None = None
+    group_state: str | None = None
 
     @property
     def waits(self) -> bool | None:
@@ -167,10 +168,12 @@ def stalled(pipeline: Pipeline) -> Bottleneck | None:
     if figures.lag and figures.backlog is None and figures.indexing_rate == 0 and not figures.letters:
         blocks = pipeline.index.blocks if pipeline.index else []
         blocked = f"; the index is blocked ({', '.join(blocks)})" if blocks else ""
+        state = pipeline.group_state
+        group = f"; its consumer group is {state}" if state not in {None, "STABLE"} else ""
         return Bottleneck(
             "connector",
             f"it runs and does nothing: {count(figures.lag)} records wait, and for {number(figures.window_s)} s no "
-            f"offset was committed and no document indexed{blocked}.",
+            f"offset was committed and no document indexed{blocked}{group}.",
         )
     return None
 

@@ -40,13 +40,11 @@ class Inspection:
 
     Attributes:
         engine: Product and version of the cluster; `None` where it does not say.
-        group_state: In Kafka's words.
         lost: Source → why it could not be read.
     """
 
     pipeline: Pipeline
     engine: str | None
-    group_state: str | None
     bottleneck: Bottleneck | None
     lost: dict[str, str]
 
@@ -96,9 +94,9 @@ def look(
     state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
     for reading in readings:
         lost.update(reading.lost)
-    pipeline = Pipeline(connector, figures_of(readings), written)
+    pipeline = Pipeline(connector, figures_of(readings), written, state)
     title = None if version is None else f"{engine.title} {version}"
-    return Inspection(pipeline, title, state, bottleneck_of(pipeline), lost)
+    return Inspection(pipeline, title, bottleneck_of(pipeline), lost)
 
 
 def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:

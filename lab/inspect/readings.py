@@ -4,6 +4,7 @@ Each part that cannot be read is left out and has its reason; the others are rea
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from lab.records.samples import KafkaSample, SinkSample
 EVERY_S = 2.0
 """Between two readings: two small requests to Elasticsearch, two or three to Kafka, one to each JMX agent."""
 TIMEOUT_S = 10.0
+MOST_FAILURES = 3
+"""A source that failed so often is asked no more: each of its timeouts would delay the others."""
 
 COPY = {
     "index_total": "indexing.index_total",
@@ -58,12 +61,18 @@ class Copy(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One data node; `ingest` holds documents and milliseconds by ingest pipeline."""
+    """One node; `ingest` holds documents and milliseconds by ingest pipeline, which need not be a data node."""
 
     name: str
     host: str
+    roles: Sequence[str]
     figures: Mapping[str, int]
     ingest: Mapping[str, tuple[int, int]]
+
+    @property
+    def has_data(self) -> bool:
+        """Check that shards may lie on it."""
+        return any(role.startswith("data") for role in self.roles)
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,7 @@ class PipelineReader:
     ) -> None:
         self._cluster = cluster
         self._clock = clock
+        self._failures: dict[str, list[str]] = defaultdict(list)
         self._indices = indices
         metrics = ",".join(metric for metric in METRICS if has_bulk_stats or metric != "bulk")
         shown = ("routing.primary", "routing.node", *COPY.values())
@@ -115,8 +125,8 @@ class PipelineReader:
         )
         ingest = (f"ingest.pipelines.{name}.{figure}" for name in pipelines for figure in ("count", "time_in_millis"))
         self._nodes_path = (
-            f"/_nodes/data:true/stats/os,process,thread_pool,fs,ingest?filter_path="
-            f"{','.join(f'nodes.*.{path}' for path in ('name', 'host', *NODE.values(), *ingest))}"
+            f"/_nodes/stats/os,process,thread_pool,fs,ingest?filter_path="
+            f"{','.join(f'nodes.*.{path}' for path in ('name', 'host', 'roles', *NODE.values(), *ingest))}"
         )
         access = endpoints.access
         names, letters = ",".join(connector.topics), connector.dead_letters
@@ -136,11 +146,14 @@ class PipelineReader:
         lost: dict[str, str] = {}
 
         def tried(source: str, read: Callable[[], Any] | None) -> Any:
-            try:
-                return read() if read else None
-            except (StackError, KafkaException, httpx.HTTPError, LookupError, ValueError) as error:
-                lost[source] = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-                return None
+            failures = self._failures[source]
+            if len(failures) < MOST_FAILURES:
+                try:
+                    return read() if read else None
+                except (StackError, KafkaException, httpx.HTTPError, LookupError, ValueError) as error:
+                    failures.append(error.args[0].str() if isinstance(error, KafkaException) else str(error))
+            lost[source] = failures[-1]
+            return None
 
         before_s = self._clock()
         copies = tried("shards", self._copies)
@@ -178,6 +191,7 @@ class PipelineReader:
             key: Node(
                 stats.get("name", key),
                 stats.get("host", key),
+                stats.get("roles", ()),
                 figures_at(stats, NODE),
                 {
                     name: (of["count"], of["time_in_millis"])

@@ -88,7 +88,7 @@ def topic_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if figures.lag is None:
         yield "topics", escape(", ".join(connector.topics))
         return
-    state = f", group {inspection.group_state}" if inspection.group_state else ""
+    state = f", group {inspection.pipeline.group_state}" if inspection.pipeline.group_state else ""
     yield (
         "topics",
         escape(

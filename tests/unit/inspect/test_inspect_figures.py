@@ -97,7 +97,11 @@ def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
     """Gauges are averaged, counters have grown."""
     first, second = (
         Node(
-            "es-1", "10.0.0.1", {"write_threads": 4, "write_active": active, "write_rejected": rejected}, {"p": (0, ms)}
+            "es-1",
+            "10.0.0.1",
+            ("ingest", "data_hot"),
+            {"write_threads": 4, "write_active": active, "write_rejected": rejected},
+            {"p": (0, ms)},
         )
         for active, rejected, ms in ((4, 11, 100), (1, 24, 350))
     )

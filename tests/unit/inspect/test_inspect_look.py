@@ -49,7 +49,7 @@ ANSWERS: dict[str, Any] = {
     "/": {"version": {"number": "8.19.21"}},
     "/orders/_settings/index.default_pipeline,index.final_pipeline": {},
     "/orders/_stats/indexing,bulk,refresh,merge": {"indices": {"orders": {"shards": {"0": [COPY]}}}},
-    "/_nodes/data:true/stats/os,process,thread_pool,fs,ingest": {"nodes": {"n1": {"name": "es-1"}}},
+    "/_nodes/stats/os,process,thread_pool,fs,ingest": {"nodes": {"n1": {"name": "es-1", "roles": ["data_hot"]}}},
     "/orders/_settings": {"orders": {"settings": {"index.number_of_shards": "1"}, "defaults": {}}},
     "/orders/_mapping": {"orders": {"mappings": {"properties": {"title": {"type": "text"}}}}},
 }
@@ -142,7 +142,7 @@ def test_no_secret_is_shown(served: Served, capsys: pytest.CaptureFixture[str]) 
     ("path", "source"),
     [
         ("/orders/_stats/indexing,bulk,refresh,merge", "shards"),
-        ("/_nodes/data:true/stats/os,process,thread_pool,fs,ingest", "nodes"),
+        ("/_nodes/stats/os,process,thread_pool,fs,ingest", "nodes"),
         ("/orders/_mapping", "index"),
         ("/orders/_settings/index.default_pipeline,index.final_pipeline", "ingest"),
     ],
