@@ -32,6 +32,7 @@ class NodeFigures:
     cpu_percent: float | None = None
     process_cpu_percent: float | None = None
     cpu_s: float | None = None
+    uptime_s: float | None = None
     write_threads: int | None = None
     write_busy: float | None = None
     write_queue: float | None = None
@@ -102,12 +103,15 @@ class Figures:
 
     @property
     def cpu_us_per_kb(self) -> float | None:
-        """CPU time of all data nodes per kB of the watched documents; other work of theirs counts, too."""
+        """CPU time of all data nodes per kB of the watched documents, each of which counts as 1 kB or more.
+
+        Other work of the nodes counts, too.
+        """
         known = [node.cpu_s for node in self.nodes if node.cpu_s is not None]
         if not known or not self.indexing_rate or not self.bulk_bytes or not self.bulk_documents:
             return None
-        kilobytes = self.indexing_rate * self.window_s * self.bulk_bytes / self.bulk_documents / 1000
-        return 1e6 * sum(known) / kilobytes
+        each_kb = max(1.0, self.bulk_bytes / self.bulk_documents / 1000)
+        return 1e6 * sum(known) / (self.indexing_rate * self.window_s * each_kb)
 
     @property
     def busiest_shard(self) -> tuple[str, int, int] | None:
@@ -246,6 +250,7 @@ def nodes_of(readings: Sequence[Reading], window_s: float) -> list[NodeFigures]:
                 cpu_percent=mean(figures.get("cpu_percent") for figures in series),
                 process_cpu_percent=mean(figures.get("process_cpu_percent") for figures in series),
                 cpu_s=None if cpu_ms is None else cpu_ms / 1000,
+                uptime_s=last.figures["uptime_ms"] / 1000 if "uptime_ms" in last.figures else None,
                 write_threads=threads,
                 write_busy=active / threads if threads and active is not None else None,
                 write_queue=mean(figures.get("write_queue") for figures in series),

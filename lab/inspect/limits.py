@@ -31,7 +31,9 @@ HOT = 3.0
 HALF = 0.5
 BUSY_DISK = 0.9
 SLOW_US_PER_KB = 300.0
-"""CPU time per kB of document: a plain mapping of documents of 1 kB takes 40 to 120 (docs/inspect.md)."""
+"""CPU time per kB of document: a plain mapping of documents of 1 kB takes 40 to 120 on a warm node."""
+WARM_S = 300.0
+"""A younger node still compiles, which costs several times as much (`method.md`)."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +338,8 @@ def mapping(pipeline: Pipeline) -> Bottleneck | None:
     if not pipeline.waits or index is None or not index.costly or not pipeline.is_elasticsearch_busy:
         return None
     us_per_kb = figures.cpu_us_per_kb
-    if us_per_kb is None or us_per_kb < SLOW_US_PER_KB:
+    is_warm = all(node.uptime_s is None or node.uptime_s >= WARM_S for node in figures.nodes)
+    if us_per_kb is None or us_per_kb < SLOW_US_PER_KB or not is_warm:
         return None
     first = index.costly[0]
     rest = f" and {len(index.costly) - 1} more" if len(index.costly) > 1 else ""

@@ -71,8 +71,7 @@ def look(
         ProfileError: There is no such connector.
         StackError: The Connect worker does not answer.
     """
-    with closing(worker_of(endpoints, ANSWER_TIMEOUT_S)) as worker:
-        connector = read_connector(worker, name, endpoints.access.hide)
+    connector = connector_of(endpoints, name)
     indices = index or ",".join(connector.indices)
     on_begin(connector)
     lost: dict[str, str] = {}
@@ -92,11 +91,18 @@ def look(
             readings = watch(reader, seconds, most_s=most_s, is_enough=tells_whether_records_wait)
         written = tried("index", lost, lambda: written_index(cluster, readings))
     state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
-    for reading in readings:
-        lost.update(reading.lost)
+    lost.update(readings[-1].lost)
+    # A task may have failed meanwhile.
+    connector = connector_of(endpoints, name)
     pipeline = Pipeline(connector, figures_of(readings), written, state)
     title = None if version is None else f"{engine.title} {version}"
     return Inspection(pipeline, title, bottleneck_of(pipeline), lost)
+
+
+def connector_of(endpoints: Endpoints, name: str) -> InspectedConnector:
+    """The connector at this instant; raises as `look`."""
+    with closing(worker_of(endpoints, ANSWER_TIMEOUT_S)) as worker:
+        return read_connector(worker, name, endpoints.access.hide)
 
 
 def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:

@@ -45,6 +45,7 @@ NODE = {
     "write_active": "thread_pool.write.active",
     "write_queue": "thread_pool.write.queue",
     "write_rejected": "thread_pool.write.rejected",
+    "uptime_ms": "jvm.uptime_in_millis",
     "disk_time_ms": "fs.io_stats.total.io_time_in_millis",
 }
 """Gauges and counters of one node → path in `_nodes/stats`."""
@@ -125,7 +126,7 @@ class PipelineReader:
         )
         ingest = (f"ingest.pipelines.{name}.{figure}" for name in pipelines for figure in ("count", "time_in_millis"))
         self._nodes_path = (
-            f"/_nodes/stats/os,process,thread_pool,fs,ingest?filter_path="
+            f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest?filter_path="
             f"{','.join(f'nodes.*.{path}' for path in ('name', 'host', 'roles', *NODE.values(), *ingest))}"
         )
         access = endpoints.access

@@ -69,6 +69,7 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("mapping", SLOW_MAPPING, replace(SLOW_MAPPING, index=INDEX)),
         ("mapping", SLOW_MAPPING, replace(with_nodes(replace(BUSY_NODE, cpu_s=5.9)), index=GRAMS)),
         ("mapping", SLOW_MAPPING, replace(with_nodes(replace(NODE, cpu_s=19.0)), index=GRAMS)),
+        ("mapping", SLOW_MAPPING, replace(with_nodes(replace(BUSY_NODE, cpu_s=19.0, uptime_s=299.0)), index=GRAMS)),
         ("disk", with_node(disk_busy=0.9), with_node(disk_busy=0.89)),
         ("disk", with_node(disk_busy=0.97), with_node(disk_busy=0.97, cpu_percent=95.0, process_cpu_percent=90.0)),
         ("machine", with_node(cpu_percent=95.0), with_node(cpu_percent=94.0)),

@@ -49,7 +49,7 @@ ANSWERS: dict[str, Any] = {
     "/": {"version": {"number": "8.19.21"}},
     "/orders/_settings/index.default_pipeline,index.final_pipeline": {},
     "/orders/_stats/indexing,bulk,refresh,merge": {"indices": {"orders": {"shards": {"0": [COPY]}}}},
-    "/_nodes/stats/os,process,thread_pool,fs,ingest": {"nodes": {"n1": {"name": "es-1", "roles": ["data_hot"]}}},
+    "/_nodes/stats/os,process,jvm,thread_pool,fs,ingest": {"nodes": {"n1": {"name": "es-1", "roles": ["data_hot"]}}},
     "/orders/_settings": {"orders": {"settings": {"index.number_of_shards": "1"}, "defaults": {}}},
     "/orders/_mapping": {"orders": {"mappings": {"properties": {"title": {"type": "text"}}}}},
 }
@@ -122,11 +122,11 @@ def inspected(served: Served, **options: Any) -> Inspection:
 
 
 def test_every_request_is_a_get_and_they_are_few(served: Served) -> None:
-    """Ten of a look, and two of each reading."""
+    """Four of the connector, twice; four of the cluster; two of each reading."""
     inspected(served)
 
     assert {method for method, _ in served.requests} == {"GET"}
-    assert len(served.requests) == 8 + 2 * 2
+    assert len(served.requests) == 2 * 4 + 4 + 2 * 2
 
 
 def test_no_secret_is_shown(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +142,7 @@ def test_no_secret_is_shown(served: Served, capsys: pytest.CaptureFixture[str]) 
     ("path", "source"),
     [
         ("/orders/_stats/indexing,bulk,refresh,merge", "shards"),
-        ("/_nodes/stats/os,process,thread_pool,fs,ingest", "nodes"),
+        ("/_nodes/stats/os,process,jvm,thread_pool,fs,ingest", "nodes"),
         ("/orders/_mapping", "index"),
         ("/orders/_settings/index.default_pipeline,index.final_pipeline", "ingest"),
     ],
