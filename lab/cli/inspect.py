@@ -92,7 +92,7 @@ def json_of(inspection: Inspection) -> dict[str, object]:
         "figures": asdict(pipeline.figures),
         "index": None
         if index is None
-        else {"name": index.name, "settings": index.settings, "fields": index.counts, "costly": index.costly},
+        else {"name": index.name, "settings": index.shown, "fields": index.counts, "costly": index.costly},
         "limited_by": None if inspection.bottleneck is None else asdict(inspection.bottleneck),
         "unknown": inspection.unknown,
         "not_read": inspection.lost,

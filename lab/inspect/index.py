@@ -7,17 +7,17 @@ from typing import Any
 
 from lab.clients.elasticsearch import in_effect
 
-SHOWN = (
-    "number_of_shards",
-    "number_of_replicas",
-    "refresh_interval",
-    "translog.durability",
-    "codec",
-    "mode",
-    "default_pipeline",
-    "final_pipeline",
-)
-"""Settings of an index that bear on indexing, without `index.`."""
+SHOWN = {
+    "number_of_shards": "shards",
+    "number_of_replicas": "replicas",
+    "refresh_interval": "refresh",
+    "translog.durability": "translog",
+    "codec": "codec",
+    "mode": "mode",
+    "default_pipeline": "pipeline",
+    "final_pipeline": "final pipeline",
+}
+"""Settings of an index that bear on indexing, without `index.` → what they are called on the screen."""
 NONE = {"", "_none"}
 MANY_FIELDS = 300
 """Fields, multi-fields counted: beyond, a mapping costs by its size alone."""
@@ -42,6 +42,11 @@ class InspectedIndex:
         """A setting in effect; empty where it is not set or not known."""
         value = str(self.settings.get(name, ""))
         return "" if value in NONE else value
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The settings that bear on indexing, as they are in effect."""
+        return {name: value for name in SHOWN if (value := self.setting(name))}
 
     @property
     def replicas(self) -> int:

@@ -8,6 +8,7 @@ from lab.analysis.figures.limits import stage_text
 from lab.analysis.text import UNKNOWN, bytes_text, count, figure, number, quantity
 from lab.inspect.connector import POLL, InspectedConnector
 from lab.inspect.figures import Figures, NodeFigures
+from lab.inspect.index import SHOWN
 from lab.inspect.look import TELLS, Inspection
 
 STAGES = {"bulk size": "tiny bulk requests", "hot shard": "one hot shard", "ingest pipeline": "the ingest pipeline"}
@@ -45,10 +46,9 @@ def lines_of(inspection: Inspection) -> Iterator[tuple[str, str]]:
 
 
 def headline(connector: InspectedConnector) -> str:
-    """Name, class, version and state."""
-    version = f" {connector.version}" if connector.version else ""
+    """Name, state and tasks."""
     tasks = f"{connector.running_tasks} of {quantity(len(connector.tasks), 'task')} running"
-    return f"[bold]{escape(connector.name)}[/bold]: {escape(connector.plugin)}{version}, {connector.state}, {tasks}"
+    return f"[bold]{escape(connector.name)}[/bold] is {connector.state}, {tasks}"
 
 
 def verdict(inspection: Inspection) -> Iterator[tuple[str, str]]:
@@ -68,6 +68,7 @@ def connector_lines(connector: InspectedConnector) -> Iterator[tuple[str, str]]:
     """Its settings, those that it sets first; failed tasks."""
     stated = {name: setting.value for name, setting in connector.settings.items() if not setting.is_default}
     left = {name: of.value for name, of in connector.settings.items() if of.is_default and name in SHOWN_DEFAULTS}
+    yield "class", escape(" ".join(filter(None, (connector.plugin, connector.version))))
     yield "sets", escape(", ".join(f"{name}={last_part(value)}" for name, value in stated.items()) or "none of these")
     if left:
         yield "defaults", escape(", ".join(f"{name}={last_part(value)}" for name, value in left.items()))
@@ -103,7 +104,7 @@ def topic_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     )
     if len(figures.lags) > 1 and figures.lag:
         worst = sorted(figures.lags.items(), key=lambda item: -item[1])[:MOST_LISTED]
-        is_even = worst[0][1] < 2 * figures.lag / len(figures.lags)
+        is_even = worst[0][1] < 1.5 * figures.lag / len(figures.lags)
         shown = ", ".join(f"{place} {count(lag)}" for place, lag in worst)
         yield "", "evenly over the partitions" if is_even else f"most lag: {escape(shown)}"
     if connector.dead_letters:
@@ -133,7 +134,7 @@ def index_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield (
             "indexing",
             f"{number(figures.indexing_rate)} documents/s; {figure(figures.index_ms, 'ms')} each"
-            + (f" of indexing, {number(per_kb)} µs of CPU per kB" if per_kb is not None else "")
+            + (f", {number(per_kb)} µs of CPU per kB" if per_kb is not None else "")
             + (f", {figure(figures.ingest_ms, 'ms')} in ingest pipelines" if figures.ingest_ms is not None else ""),
         )
         yield "", bulk_text(figures)
@@ -150,16 +151,9 @@ def index_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
                 f"{percent(documents / total)} of the documents",
             )
     if index is not None:
-        named = (
-            ("shards", index.setting("number_of_shards")),
-            ("replicas", index.setting("number_of_replicas")),
-            ("refresh", index.setting("refresh_interval") or "1s"),
-            ("translog", index.setting("translog.durability").lower()),
-            ("codec", index.setting("codec")),
-            ("mode", index.setting("mode")),
-            ("blocks", " ".join(index.blocks)),
-        )
-        shown = ", ".join(f"{name} {value}" for name, value in named if value)
+        settings = [f"{SHOWN[name]} {value.lower()}" for name, value in index.shown.items()]
+        blocks = [f"blocked: {' '.join(index.blocks)}"] if index.blocks else []
+        shown = ", ".join([*settings, *blocks])
         yield "index", escape(f"{index.name}" + (f" ({inspection.engine})" if inspection.engine else "") + f": {shown}")
         counts = index.counts
         kinds = ", ".join(f"{count(many)} {kind}" for kind, many in counts.items() if kind != "all")
@@ -172,7 +166,7 @@ def index_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
 
 def bulk_text(figures: Figures) -> str:
     """Bulk requests, by the sink where it tells, and their parts on primary shards."""
-    parts = []
+    parts: list[str] = []
     if figures.sink_bulk_documents is not None:
         parts.append(
             f"a bulk request held {number(figures.sink_bulk_documents)} documents and took "
@@ -180,8 +174,8 @@ def bulk_text(figures: Figures) -> str:
         )
     if figures.bulk_documents is not None:
         parts.append(
-            f"on a shard {number(figures.bulk_documents)} documents, {bytes_text(figures.bulk_bytes)}, "
-            f"{figure(figures.bulk_ms, 'ms')}"
+            f"{'its part on a shard' if parts else 'on a shard, a bulk request held'} {number(figures.bulk_documents)} "
+            f"documents, {bytes_text(figures.bulk_bytes)}, and took {figure(figures.bulk_ms, 'ms')}"
         )
     return "; ".join(parts) or "sizes of bulk requests are not known: this cluster keeps no such statistics"
 

@@ -1,0 +1,54 @@
+"""A look as a reader sees it, on a terminal of 80 columns."""
+
+from dataclasses import replace
+
+import pytest
+
+from lab.cli.inspect import print_screen
+from lab.inspect.limits import Pipeline, bottleneck_of
+from lab.inspect.look import Inspection
+from tests.unit.inspect.pipelines import GRAMS, NODE, ONE_TASK, with_connector, with_figures
+from tests.unit.messages import MakeMessage
+
+SLOW = replace(
+    with_figures(
+        with_connector(dead_letters="orders-dead", settings={"batch.size": "1500"}),
+        lags={"orders-0": 90_001, "orders-1": 10_002},
+        letters=7,
+        shard_documents={"orders/0": 20_180, "orders/1": 0},
+        nodes=(NODE, replace(NODE, name="es-2", host="10.0.0.2", index_time_s=0.0)),
+    ),
+    index=GRAMS,
+    group_state="STABLE",
+)
+UNKNOWN = replace(with_figures(lag=None, lags={}, backlog=None, nodes=()), index=None)
+FORBIDDEN = {"nodes": "status 403: action [cluster:monitor/nodes/stats] is unauthorized for user [u]"}
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "lost", "facts"),
+    [
+        (ONE_TASK, {}, ("limited by the sink", "tasks.max")),
+        (SLOW, {}, ("orders-dead", "n-grams", "es-2", "orders-0 90,001")),
+        (UNKNOWN, FORBIDDEN, ("not known", "not read", 403)),
+    ],
+    ids=["one task", "all there is", "hardly anything"],
+)
+def test_a_look_fits_into_80_columns(
+    pipeline: Pipeline,
+    lost: dict[str, str],
+    facts: tuple[object, ...],
+    capsys: pytest.CaptureFixture[str],
+    message: MakeMessage,
+) -> None:
+    """The bottleneck comes first, and no line is longer than the terminal."""
+    print_screen(Inspection(pipeline, "Elasticsearch 8.19.21", bottleneck_of(pipeline), lost))
+
+    shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in shown if len(line) > 80] == []
+    assert "\n".join(shown) == message(*facts)
