@@ -60,7 +60,7 @@ class Figures:
         throttled: Times in which indexing was held back, over the window.
         ingest_time_s: Time spent in ingest pipelines; `ingest_ms` per document.
         shard_documents: Documents by primary shard.
-        sink_bulk_documents, sink_bulk_ms, in_flight: By the sink's own metrics, where they are read.
+        sink_bulk_documents, sink_bulk_bytes, sink_bulk_ms, in_flight: By the sink's own metrics, where they are read.
     """
 
     window_s: float
@@ -85,6 +85,7 @@ class Figures:
     shard_documents: Mapping[str, int] = field(default_factory=dict)
     nodes: Sequence[NodeFigures] = ()
     sink_bulk_documents: float | None = None
+    sink_bulk_bytes: float | None = None
     sink_bulk_ms: float | None = None
     in_flight: float | None = None
 
@@ -270,9 +271,11 @@ def of_sink(readings: Sequence[Reading]) -> dict[str, Any]:
         return {}
     requests = growth(sink.bulk_requests for sink in known) or 0
     documents = growth(sink.bulk_documents_total for sink in known) or 0
+    size_bytes = growth(sink.bulk_bytes_total for sink in known) or 0
     time_ms = growth(sink.bulk_service_time_ms_total for sink in known) or 0
     return {
         "sink_bulk_documents": documents / requests if requests else None,
+        "sink_bulk_bytes": size_bytes / requests if requests else None,
         "sink_bulk_ms": time_ms / requests if requests else None,
         "in_flight": fmean(sink.bulk_requests_in_flight for sink in known),
     }

@@ -83,13 +83,18 @@ class Pipeline:
         return min(self.connector.running_tasks, len(self.figures.lags) or self.connector.running_tasks)
 
     @property
-    def bulk_documents(self) -> float | None:
-        """Documents of a bulk request: by the sink or, at most so many, by its parts on the primary shards."""
+    def bulk_request(self) -> tuple[float, float] | None:
+        """Documents and bytes of a bulk request: by the sink or, at most so many, by its parts on the primary shards.
+
+        `None` where neither is known.
+        """
         figures = self.figures
-        if figures.sink_bulk_documents is not None:
-            return figures.sink_bulk_documents
-        written = sum(documents > 0 for documents in figures.shard_documents.values())
-        return figures.bulk_documents * max(1, written) if figures.bulk_documents is not None else None
+        if figures.sink_bulk_documents is not None and figures.sink_bulk_bytes is not None:
+            return figures.sink_bulk_documents, figures.sink_bulk_bytes
+        if figures.bulk_documents is None or figures.bulk_bytes is None:
+            return None
+        written = max(1, sum(documents > 0 for documents in figures.shard_documents.values()))
+        return figures.bulk_documents * written, figures.bulk_bytes * written
 
     @property
     def is_elasticsearch_busy(self) -> bool:
@@ -252,11 +257,8 @@ def merge_throttling(pipeline: Pipeline) -> Bottleneck | None:
 
 def tiny_bulks(pipeline: Pipeline) -> Bottleneck | None:
     """Records wait and yet bulk requests are small."""
-    figures, connector, documents = pipeline.figures, pipeline.connector, pipeline.bulk_documents
-    if not pipeline.waits or documents is None or documents >= TINY_DOCUMENTS:
-        return None
-    each = figures.bulk_bytes / figures.bulk_documents if figures.bulk_bytes and figures.bulk_documents else None
-    if each is not None and each * documents >= TINY_BYTES:
+    figures, connector, request = pipeline.figures, pipeline.connector, pipeline.bulk_request
+    if not pipeline.waits or request is None or request[0] >= TINY_DOCUMENTS or request[1] >= TINY_BYTES:
         return None
     batch = connector.whole("batch.size")
     tries = []
@@ -272,7 +274,7 @@ def tiny_bulks(pipeline: Pipeline) -> Bottleneck | None:
     took = figures.sink_bulk_ms if figures.sink_bulk_ms is not None else figures.bulk_ms
     return Bottleneck(
         "bulk size",
-        f"records waited, and yet a bulk request held {at_most}{number(documents)} documents on average and took "
+        f"records waited, and yet a bulk request held {at_most}{number(request[0])} documents on average and took "
         f"{number(took)} ms{'' if batch is None else f' (batch.size is {batch:,})'}.",
         tuple(tries[:2]),
     )

@@ -1,5 +1,6 @@
 """A look at a connector of the real servers: it names a bottleneck made on purpose, and leaves nothing behind."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,10 @@ def slow_connector(sluice: Sluice, elasticsearch: httpx.Client) -> Iterator[Endp
     worker.create(NAME, config)
     try:
         worker.wait_until_running(NAME)
+        deadline_s = time.monotonic() + 60
+        # The sink makes the index before its first request.
+        while elasticsearch.head(f"/{NAME}").status_code != 200 and time.monotonic() < deadline_s:
+            time.sleep(0.2)
         yield there
     finally:
         worker.delete(NAME)
