@@ -22,6 +22,8 @@ MATTERS = re.compile(
 POLL = "consumer.override.max.poll.records"
 KAFKAS_POLL = "500"
 """`max.poll.records` of Kafka's consumer (`ConsumerConfig`); the worker's own file may say otherwise."""
+PROVIDED = "${"
+"""Begins what the worker looks up by one of its configuration providers."""
 USER_INFO = re.compile(r"//[^/@\s]*@")
 SHORTEST_SECRET = 4
 """Characters; a shorter value is found in any text."""
@@ -120,7 +122,7 @@ def read_connector(worker: ConnectWorker, name: str, hide: Callable[[str], str] 
         state=own["state"],
         reason=reason_in(own, clean),
         tasks=tuple(Task(task["id"], task["state"], reason_in(task, clean)) for task in status["tasks"]),
-        tasks_max=int(config.get("tasks.max", "1")),
+        tasks_max=int(most) if (most := config.get("tasks.max", "1").strip()).isdecimal() else len(status["tasks"]),
         topics=topics,
         group=config.get("consumer.override.group.id", f"connect-{name}"),
         dead_letters=config.get("errors.deadletterqueue.topic.name") or None,
@@ -170,10 +172,16 @@ def reason_in(part: Mapping[str, str], clean: Callable[[str], str]) -> str | Non
 
 
 def topics_of(config: Mapping[str, str], used: Iterable[str]) -> tuple[str, ...]:
-    """The topics that a connector names or, where it gives a pattern, those of the pattern that it has used."""
-    if "topics" in config:
+    """The topics that a connector names or, where it gives a pattern or the worker looks them up, those that it used.
+
+    A pattern of Java's that Python does not read matches all.
+    """
+    if PROVIDED not in config.get("topics", PROVIDED):
         return tuple(sorted(topic.strip() for topic in config["topics"].split(",") if topic.strip()))
-    pattern = re.compile(config["topics.regex"])
+    try:
+        pattern = re.compile(config.get("topics.regex", ".*"))
+    except re.error:
+        pattern = re.compile(".*")
     return tuple(sorted(topic for topic in used if pattern.fullmatch(topic)))
 
 
@@ -211,6 +219,9 @@ def routed(config: Mapping[str, str], topic: str) -> str:
 
 
 def expanded(pattern: str, replacement: str, topic: str) -> str:
-    """A topic as `RegexRouter` renames it: the whole name must match, `$1` is a group."""
-    match = re.fullmatch(pattern, topic)
-    return match.expand(re.sub(r"\$(\d)", r"\\\1", replacement)) if match else topic
+    """A topic as `RegexRouter` renames it: the whole name must match, `$1` is a group; unchanged if Python cannot."""
+    try:
+        match = re.fullmatch(pattern, topic)
+        return match.expand(re.sub(r"\$(\d)", r"\\\1", replacement)) if match else topic
+    except re.error:
+        return topic

@@ -31,6 +31,7 @@ DATED = {"transforms": "t", "transforms.t.type": "org.apache.kafka.connect.trans
         ({"data.stream.type": "NONE", "data.stream.dataset": "shop"}, "shop.orders"),
         (ROUTER, "es-orders"),
         (DATED, "shop.orders-*"),
+        (ROUTER | {"transforms.r.regex": "\\p{L}"}, "shop.orders"),
     ],
 )
 def test_the_index_is_where_the_connector_puts_the_topic(config: dict[str, str], index: str) -> None:
@@ -42,6 +43,8 @@ def test_topics_are_the_named_ones_or_the_used_ones_of_the_pattern() -> None:
     """A topic that is used no more and outside the pattern is none."""
     assert topics_of({"topics": "b, a"}, ["c"]) == ("a", "b")
     assert topics_of({"topics.regex": "shop-.*"}, ["shop-b", "old", "shop-a"]) == ("shop-a", "shop-b")
+    assert topics_of({"topics.regex": r"\p{L}+"}, ["b", "a"]) == ("a", "b")
+    assert topics_of({"topics": "${env:TOPICS}"}, ["b", "a"]) == ("a", "b")
 
 
 def test_settings_are_those_that_matter_with_the_defaults_of_the_class() -> None:
