@@ -402,11 +402,14 @@ def busy_text(pipeline: Pipeline) -> str:
 
 
 def machine(pipeline: Pipeline) -> Bottleneck | None:
-    """A host of data nodes has no core left, and other programs than Elasticsearch use a good part of them."""
+    """A host of data nodes has no core left, and other programs than Elasticsearch use a good part of them.
+
+    A node that waits for a core keeps its write threads at work; with idle ones it waits for requests.
+    """
     busiest = next(iter(hosts(pipeline)), None)
     if not pipeline.waits or busiest is None or busiest.percent < SATURATED_PERCENT:
         return None
-    if busiest.elasticsearch >= MOST * busiest.percent:
+    if busiest.elasticsearch >= MOST * busiest.percent or (pipeline.figures.write_busy or 0.0) < HALF:
         return None
     return Bottleneck(
         "machine",

@@ -19,6 +19,7 @@ from tests.unit.inspect.pipelines import (
 from tests.unit.messages import MakeMessage
 
 BUSY_NODE = replace(NODE, write_busy=0.97, write_queue=3.0)
+CROWDED = replace(NODE, cpu_percent=99.0, write_busy=0.5)
 OTHER_NODE = replace(NODE, name="es-2", host="10.0.0.2", index_time_s=1.0, write_busy=0.02)
 TINY = with_connector(with_figures(bulk_documents=20.0, bulk_bytes=20_000.0), settings={"batch.size": "20"})
 STALLED = with_figures(backlog=None, commit_rate=None, indexing_rate=0.0)
@@ -75,8 +76,9 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("mapping", SLOW_MAPPING, replace(with_nodes(replace(BUSY_NODE, cpu_s=19.0, uptime_s=299.0)), index=GRAMS)),
         ("disk", with_node(disk_busy=0.9), with_node(disk_busy=0.89)),
         ("disk", with_node(disk_busy=0.97), with_node(disk_busy=0.97, cpu_percent=95.0, process_cpu_percent=90.0)),
-        ("machine", with_node(cpu_percent=95.0), with_node(cpu_percent=94.0)),
-        ("machine", with_node(cpu_percent=99.0), with_node(cpu_percent=99.0, process_cpu_percent=67.0)),
+        ("machine", with_nodes(CROWDED), with_nodes(replace(CROWDED, cpu_percent=94.0))),
+        ("machine", with_nodes(CROWDED), with_nodes(replace(CROWDED, process_cpu_percent=67.0))),
+        ("machine", with_nodes(CROWDED), with_nodes(replace(CROWDED, write_busy=0.49))),
         ("elasticsearch", with_node(cpu_percent=99.0, process_cpu_percent=67.0), ONE_TASK),
         ("elasticsearch", with_nodes(BUSY_NODE), with_node(write_busy=0.89)),
         ("sink", ONE_TASK, with_figures(backlog=0)),
@@ -160,7 +162,7 @@ def test_a_setting_that_is_as_proposed_is_not_proposed() -> None:
         (SLOW_MAPPING, ("title", "n-grams", "942")),
         (with_node(rejected=7), (7, 429, "es-1")),
         (with_node(disk_busy=0.97), ("97 %", "41 %")),
-        (with_node(cpu_percent=99.0), ("99 %", "37 %", "10.0.0.1")),
+        (with_nodes(CROWDED), ("99 %", "37 %", "10.0.0.1")),
         (with_figures(backlog=11), (11, "2,000")),
         (with_figures(backlog=None, indexing_rate=0.0), ("100,003", 20)),
         (with_connector(tasks=(Task(0, "FAILED", "boom"), Task(1, "RUNNING"))), ("1 task", 2, "boom")),
