@@ -138,7 +138,7 @@ def why_unknown(pipeline: Pipeline) -> str:
     if figures.lag is None:
         return "the offsets could not be read; without them there is no telling whether records wait"
     if pipeline.waits is None and figures.indexing_rate is None:
-        return "the index's counters could not be read: name the index with --index, or grant `monitor` on it"
+        return "the index's counters could not be read; where it writes to another index, name that with --index"
     if pipeline.waits is None:
         return (
             "the connector committed no offset of some partition while it was watched, so that indexed records and "

@@ -1,7 +1,7 @@
 """One look at a pipeline: its connector, its cluster's settings, and readings for a bounded time."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -28,7 +28,7 @@ TELLS = {
     "sink metrics": "sizes and times of bulk requests by the sink (docs/sink-metrics.md)",
     "index": "settings and mapping (privilege `view_index_metadata`)",
     "ingest": "the index's ingest pipelines (privilege `view_index_metadata`)",
-    "engine": "the cluster's version (privilege `monitor`)",
+    "cluster": "how fast it indexes, what it rejects, and which settings and fields the index has",
     "group": "the consumer group's state (Kafka: DESCRIBE of the group)",
 }
 """Source → what it would tell, and what is needed for it."""
@@ -76,20 +76,21 @@ def look(
     on_begin(connector)
     lost: dict[str, str] = {}
     with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
-        engine, version = tried("engine", lost, lambda: engine_of(cluster)) or (DEFAULT.engine, None)
-        pipelines = tried("ingest", lost, lambda: ingest_pipelines(cluster, indices)) or set()
+        engine, version = tried("cluster", lost, lambda: engine_of(cluster)) or (DEFAULT.engine, None)
+        answers = "cluster" not in lost
+        found = tried("ingest", lost, lambda: ingest_pipelines(cluster, indices)) if answers else None
         reader = PipelineReader(
             endpoints,
             connector,
-            cluster,
+            cluster if answers else None,
             indices=indices,
-            pipelines=sorted({*pipelines, *filter(None, [connector.value("pipeline")])}),
+            pipelines=sorted({*(found or ()), *filter(None, [connector.value("pipeline")])}),
             has_bulk_stats=engine is DEFAULT.engine,
         )
         with closing(reader):
             most_s = max(seconds, MOST_S) if connector.running_tasks else seconds
             readings = watch(reader, seconds, most_s=most_s, is_enough=tells_whether_records_wait)
-        written = tried("index", lost, lambda: written_index(cluster, readings))
+        written = tried("index", lost, lambda: written_index(cluster, readings)) if answers else None
     state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
     lost.update(readings[-1].lost)
     # A task may have failed meanwhile.
@@ -120,14 +121,19 @@ def tells_whether_records_wait(readings: Sequence[Reading]) -> bool:
     return figures.lag is None or figures.backlog is not None
 
 
-def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str]:
-    """The cluster's engine and version; a plain build of Elasticsearch has no page at `/`."""
-    try:
+def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:
+    """The cluster's engine and version, which not every user may read; a plain build has no page at `/`.
+
+    Raises:
+        StackError: No node answers.
+    """
+    with suppress(LookupError):
         version = answer_of(cluster, "/")["version"]
         return engine_called(version.get("distribution")), str(version["number"])
-    except LookupError:
+    with suppress(LookupError):
         nodes = answer_of(cluster, "/_nodes/process?filter_path=nodes.*.version")["nodes"]
         return DEFAULT.engine, min(str(node["version"]) for node in nodes.values())
+    return DEFAULT.engine, None
 
 
 def ingest_pipelines(cluster: ElasticsearchClient, indices: str) -> set[str]:

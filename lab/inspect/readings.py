@@ -98,6 +98,7 @@ class PipelineReader:
     """Reads the pipeline of one connector; close it.
 
     Args:
+        cluster: `None` where it does not answer.
         indices: Comma-separated names or patterns.
         pipelines: Ingest pipelines that documents pass.
         has_bulk_stats: False of OpenSearch, whose `_stats` have no part `bulk`.
@@ -107,7 +108,7 @@ class PipelineReader:
         self,
         endpoints: Endpoints,
         connector: InspectedConnector,
-        cluster: ElasticsearchClient,
+        cluster: ElasticsearchClient | None,
         *,
         indices: str,
         pipelines: Sequence[str] = (),
@@ -157,12 +158,12 @@ class PipelineReader:
             return None
 
         before_s = self._clock()
-        copies = tried("shards", self._copies)
+        copies = tried("shards", self._copies if self._cluster else None)
         at_s = (before_s + self._clock()) / 2
         return Reading(
             at_s=at_s,
             copies=copies,
-            nodes=tried("nodes", self._nodes),
+            nodes=tried("nodes", self._nodes if self._cluster else None),
             kafka=tried("topics", self._kafka.read if self._kafka else None),
             dead_letters=tried("dead letters", self._end_of_letters if self._letters else None),
             sink=tried("sink metrics", self._sink.read if self._sink else None),
@@ -211,13 +212,14 @@ class PipelineReader:
             self._sink.close()
 
 
-def answer_of(cluster: ElasticsearchClient, path: str) -> dict[str, Any]:
+def answer_of(cluster: ElasticsearchClient | None, path: str) -> dict[str, Any]:
     """Answer of Elasticsearch to a GET.
 
     Raises:
         LookupError: It refuses, as where the user lacks a privilege or there is no such index.
         StackError: No node answers.
     """
+    assert cluster is not None  # noqa: S101 - asked only where it answers
     status, answer = cluster.request("GET", path, accept=(400, 401, 403, 404, 405))
     if status >= 400:
         raise LookupError(f"status {status}: {error_reason(answer)[:200]}")

@@ -161,6 +161,17 @@ def test_a_part_that_may_not_be_read_is_named_and_the_others_are_read(
     assert inspection.pipeline.figures.lag == 998
 
 
+def test_a_cluster_that_is_away_is_asked_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each further request would wait as long."""
+    monkeypatch.setattr(looking, "ANSWER_TIMEOUT_S", 0.0)
+    away = Endpoints("127.0.0.1:1", served.url, ("http://127.0.0.1:1",), None)
+
+    inspection = look(away, "orders", seconds=0.0)
+
+    assert list(inspection.lost) == ["cluster"]
+    assert inspection.pipeline.figures.lag == 998
+
+
 def test_a_worker_that_cannot_give_defaults_leaves_them_out(served: Served) -> None:
     """Before Kafka 3.2."""
     del served.answers["/connector-plugins/io.confluent.connect.elasticsearch.ElasticsearchSinkConnector/config"]
