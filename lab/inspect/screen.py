@@ -30,6 +30,8 @@ SHOWN_DEFAULTS = (
 )
 """Settings that are shown where the connector leaves them at their defaults, too; `--json` has all."""
 MOST_LISTED = 5
+LONGEST = 40
+"""Characters of a value of a setting."""
 
 
 def lines_of(inspection: Inspection) -> Iterator[tuple[str, str]]:
@@ -69,18 +71,19 @@ def connector_lines(connector: InspectedConnector) -> Iterator[tuple[str, str]]:
     stated = {name: setting.value for name, setting in connector.settings.items() if not setting.is_default}
     left = {name: of.value for name, of in connector.settings.items() if of.is_default and name in SHOWN_DEFAULTS}
     yield "class", escape(" ".join(filter(None, (connector.plugin, connector.version))))
-    yield "sets", escape(", ".join(f"{name}={last_part(value)}" for name, value in stated.items()) or "none of these")
+    yield "sets", escape(", ".join(f"{name}={short(value)}" for name, value in stated.items()) or "none of these")
     if left:
-        yield "defaults", escape(", ".join(f"{name}={last_part(value)}" for name, value in left.items()))
+        yield "defaults", escape(", ".join(f"{name}={short(value)}" for name, value in left.items()))
     if not connector.has_defaults:
         yield "", "defaults of the class are not known: workers from Kafka 3.2 on give them"
     for task in [task for task in connector.tasks if task.state != "RUNNING"][:MOST_LISTED]:
         yield f"task {task.id}", escape(f"{task.state}{f': {task.reason}' if task.reason else ''}")
 
 
-def last_part(value: str) -> str:
-    """A class without its package."""
-    return value.rpartition(".")[2] if value.startswith(("org.", "io.", "com.")) else value
+def short(value: str) -> str:
+    """A class without its package; the beginning of a long value, such as a list of transforms."""
+    shown = value.rpartition(".")[2] if value.startswith(("org.", "io.", "com.")) else value
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 
 def topic_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
