@@ -51,6 +51,7 @@ GROUPS = {
         "produce": ".produce:produce",
         "gather": ".produce:gather",
         "dead-letters": ".dead_letters:dead_letters",
+        "audit": ".audit:audit",
     },
     "Kibana": {
         "publish": ".publish:publish",

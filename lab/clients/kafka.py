@@ -1,12 +1,20 @@
 """Client of Kafka, as far as a run needs one: topics, end offsets, and the records that were refused."""
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -111,6 +119,37 @@ class KafkaTopics:
         with self._consumer() as consumer:
             return {partition: end for partition, (_, end) in self._watermarks(consumer, topic).items()}
 
+    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        """For each partition its first offset, and the one that the next record will get."""
+        with self._consumer() as consumer:
+            return self._watermarks(consumer, topic)
+
+    def offsets_at(self, topic: str, time_ms: int) -> dict[int, int]:
+        """For each partition the first offset whose record is not older than this instant; the end where none is."""
+        with self._consumer() as consumer:
+            ends = {partition: end for partition, (_, end) in self._watermarks(consumer, topic).items()}
+            asked = [TopicPartition(topic, partition, time_ms) for partition in ends]
+            try:
+                found = consumer.offsets_for_times(asked, timeout=30)
+            except KafkaException as error:
+                raise StackError(f"topic {topic}: its times cannot be read ({error.args[0].str()})") from error
+        return {place.partition: place.offset if place.offset >= 0 else ends[place.partition] for place in found}
+
+    def groups_reading(self, topic: str) -> list[str]:
+        """Consumer groups that have committed an offset of the topic, as far as this user may see them."""
+        try:
+            listed = self._admin.list_consumer_groups(request_timeout=30).result().valid
+        except KafkaException as error:
+            raise StackError(f"Kafka: its groups cannot be listed ({error.args[0].str()})") from error
+        groups = []
+        for group in sorted(each.group_id for each in listed):
+            asked = [ConsumerGroupTopicPartitions(group)]
+            with contextlib.suppress(KafkaException):
+                answer = self._admin.list_consumer_group_offsets(asked, request_timeout=30)[group].result()
+                if any(place.topic == topic and place.offset >= 0 for place in answer.topic_partitions or ()):
+                    groups.append(group)
+        return groups
+
     def records_held(self, topic: str) -> int:
         """Number of records that the topic holds, without the ones that retention has removed."""
         with self._consumer() as consumer:
@@ -178,15 +217,21 @@ class KafkaTopics:
                 records[place] = (as_bytes(message.key()), as_bytes(message.value()))
         return records
 
-    def records(self, topic: str, first: Mapping[int, int] | None = None) -> Iterator[Message]:
+    def records(
+        self, topic: str, first: Mapping[int, int] | None = None, last: Mapping[int, int] | None = None
+    ) -> Iterator[Message]:
         """Every record of the topic up to its present end, those of unfinished transactions left out.
 
         Args:
             first: The offset to begin with, by partition; the beginning where none is given.
+            last: The offset to end before, by partition, others being left out; the present end of all without it.
         """
         first = first or {}
         with self._consumer() as consumer:
-            bounds = self._watermarks(consumer, topic).items()
+            bounds = {
+                partition: (begin, end if last is None else min(end, last.get(partition, 0)))
+                for partition, (begin, end) in self._watermarks(consumer, topic).items()
+            }.items()
             left = {partition: end for partition, (begin, end) in bounds if end > max(begin, first.get(partition, 0))}
             if not left:
                 return

@@ -1,0 +1,271 @@
+"""The audited index, alias, pattern or data stream: every document of it a page at a time, and those of given ids."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from lab.audit.ids import digest, plain
+from lab.audit.judge import Stored
+from lab.clients.elasticsearch import SCROLL_PAGE, SOURCES_PAGE, ElasticsearchClient, error_reason, in_effect
+from lab.errors import ProfileError, SluiceError, StackError
+from lab.profiles.index_settings import time_s
+from lab.run.verify.contents import FormlessError, SourceRules, is_same_json
+
+KEEP_ALIVE = "5m"
+IDS_AT_ONCE = 500
+GETS_AT_ONCE = 5_000
+LONGEST_REFRESH_S = 60.0
+SHORTEST_WAIT_S = 0.02
+SHOWN = "_shards.failed,pit_id,_scroll_id,hits.hits._index,hits.hits._id,hits.hits._version,hits.hits._seq_no"
+
+
+class Pace:
+    """At most so many documents a second, with bursts of one second; without a rate as fast as possible."""
+
+    def __init__(
+        self,
+        rate: float | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._rate, self._clock, self._sleep = rate, clock, sleep
+        self._due_s = clock()
+
+    def take(self, documents: int) -> None:
+        """Wait until so many more may be read."""
+        if self._rate:
+            self._due_s = max(self._due_s, self._clock() - 1.0) + documents / self._rate
+            ahead_s = self._due_s - self._clock()
+            if ahead_s > SHORTEST_WAIT_S:
+                self._sleep(ahead_s)
+
+
+class Page(NamedTuple):
+    """Documents, and the place from which a later reading goes on; empty where it cannot."""
+
+    hits: Sequence[Mapping[str, Any]]
+    place: str
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Comparison of documents with their records.
+
+    Attributes:
+        rules: How the index gives its documents back.
+        ignored: Fields, dotted, that are not compared, such as those that a pipeline adds.
+    """
+
+    rules: SourceRules
+    ignored: Sequence[str] = ()
+    vectors: frozenset[str] = frozenset()
+
+    def kept(self, document: Any) -> Any:
+        """A document without the ignored fields, in which 1.0 and 1 are one number."""
+        kept = plain(document)
+        for path in self.ignored:
+            *parents, name = path.split(".")
+            at = kept
+            for parent in parents:
+                at = at.get(parent) if isinstance(at, dict) else None
+            if isinstance(at, dict):
+                at.pop(name, None)
+        return kept
+
+    def digest(self, document: Any) -> str | None:
+        """A digest that a document has before and after it was stored; `None` where it has none."""
+        if self.vectors:
+            return None
+        try:
+            return digest(form_text(self.rules.form(self.kept(document))).encode())
+        except FormlessError:
+            return None
+
+    def differences(self, produced: Any, stored: Any) -> list[str]:
+        """The fields that are stored otherwise than they were sent."""
+        due, found = self.kept(produced), self.kept(stored)
+        if self.rules.is_same(due, found, self.vectors):
+            return []
+        return sorted(different_paths(due, found)) or ["the whole"]
+
+
+def different_paths(due: Any, found: Any, path: str = "") -> Iterator[str]:
+    """Paths of the smallest parts of two JSON values that differ."""
+    if isinstance(due, dict) and isinstance(found, dict):
+        for name in due.keys() | found.keys():
+            yield from different_paths(due.get(name), found.get(name), f"{path}.{name}" if path else name)
+    elif not is_same_json(due, found):
+        yield path
+
+
+def form_text(form: Any) -> str:
+    """A form of a document as text that is the same in every process."""
+    if isinstance(form, frozenset):
+        return repr(sorted(map(form_text, form)))
+    return repr(tuple(map(form_text, form))) if isinstance(form, tuple) else repr(form)
+
+
+class Index:
+    """The target of an audit, only read: nothing is created but the point in time, or scroll, of a reading.
+
+    Args:
+        name: Of an index, an alias, a pattern or a data stream.
+    """
+
+    def __init__(self, cluster: ElasticsearchClient, name: str, pace: Pace) -> None:
+        self.name = name
+        self._cluster = cluster
+        self._pace = pace
+
+    @cached_property
+    def backing(self) -> dict[str, float]:
+        """The indices behind the name → the time after which what they were sent is visible to searches.
+
+        Raises:
+            ProfileError: There is none.
+        """
+        setting = "index.refresh_interval"
+        path = f"/{self.name}/_settings/{setting}?flat_settings=true&include_defaults=true"
+        status, answer = self._cluster.request("GET", path, accept=(404,))
+        if status == 404 or not answer:
+            raise ProfileError(f"index {self.name}: does not exist, expected an index, alias, pattern or data stream")
+        intervals = {name: time_s(in_effect(described).get(setting, "1s")) for name, described in answer.items()}
+        return {name: min(max(0.0, interval), LONGEST_REFRESH_S) for name, interval in intervals.items()}
+
+    def count(self) -> int:
+        """Number of its documents."""
+        return self._cluster.count(self.name)
+
+    def contents(self, ignored: Sequence[str]) -> Contents:
+        """Rules by which its documents are compared."""
+        rules = SourceRules.of(*self._cluster.described(self.name))
+        return Contents(rules, tuple(ignored), self._cluster.rebuilt_vectors(self.name))
+
+    def first_ids(self) -> list[str]:
+        """Ids of some documents."""
+        _, answer = self._cluster.request("POST", f"/{self.name}/_search", {"size": 300, "_source": False})
+        return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+    def pages(self, *, sources: bool, place: str | None = None) -> Iterator[Page]:
+        """Every document, in pages.
+
+        Args:
+            sources: Return contents.
+            place: Where an earlier reading broke off.
+
+        Raises:
+            StackError: A page could not be read, or the place is no longer known.
+        """
+        body = {"size": SOURCES_PAGE if sources else SCROLL_PAGE, "_source": sources, "version": True}
+        body |= {"seq_no_primary_term": True, "track_total_hits": False}
+        pit, _, after = place.partition(" ") if place else (self._open_pit(), "", "")
+        reading = self._by_pit(pit, body, after) if pit else self._by_scroll(body)
+        for page in reading:
+            self._pace.take(len(page.hits))
+            yield page
+
+    def _open_pit(self) -> str | None:
+        """A new point in time; `None` where the server has none that can be read in the order of shards.
+
+        Elasticsearch has both from 7.12 on, OpenSearch `_shard_doc` from 3.3 on; others are scrolled.
+        """
+        status, answer = self._cluster.request(
+            "POST", f"/{self.name}/_pit?keep_alive={KEEP_ALIVE}", accept=(400, 404, 405)
+        )
+        return str(answer["id"]) if status == 200 else None
+
+    def _by_pit(self, pit: str, body: Mapping[str, object], after: str) -> Iterator[Page]:
+        try:
+            while True:
+                query = {**body, "pit": {"id": pit, "keep_alive": KEEP_ALIVE}, "sort": ["_shard_doc"]}
+                query |= {"search_after": [int(after)]} if after else {}
+                path = f"/_search?filter_path={SHOWN},hits.hits._source,hits.hits.sort{self._vectors}"
+                hits, pit, _ = checked(self.name, self._cluster.request("POST", path, query)[1])
+                if not hits:
+                    return
+                after = str(hits[-1]["sort"][0])
+                yield Page(hits, f"{pit} {after}")
+        finally:
+            # Also after Ctrl-C; one that a kill has left ends by itself.
+            with suppress(SluiceError):
+                self._cluster.request("DELETE", "/_pit", {"id": pit}, accept=(404,), patience_s=0)
+
+    def _by_scroll(self, body: Mapping[str, object]) -> Iterator[Page]:
+        shown = f"filter_path={SHOWN},hits.hits._source"
+        path = f"/{self.name}/_search?scroll={KEEP_ALIVE}&{shown}{self._vectors}"
+        hits, _, scroll = checked(self.name, self._cluster.request("POST", path, {**body, "sort": ["_doc"]})[1])
+        try:
+            while hits:
+                yield Page(hits, "")
+                following = {"scroll": KEEP_ALIVE, "scroll_id": scroll}
+                answer = self._cluster.request("POST", f"/_search/scroll?{shown}", following, patience_s=0)[1]
+                hits, _, scroll = checked(self.name, answer)
+        finally:
+            with suppress(SluiceError):
+                self._cluster.request("DELETE", "/_search/scroll", {"scroll_id": [scroll]}, accept=(404,), patience_s=0)
+
+    @cached_property
+    def _vectors(self) -> str:
+        """The parameter that has 9.2 and later return the vectors in `_source`."""
+        return "&_source_exclude_vectors=false" if self._cluster.rebuilt_vectors(self.name) else ""
+
+    def find(self, ids: Sequence[str], *, sources: bool = False) -> dict[str, list[Mapping[str, Any]]]:
+        """The documents of these ids in all indices behind the name, as they are this instant.
+
+        A search finds them with any routing, as of the last refresh; a get in each index sees what is not refreshed.
+        """
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for hit in self._searched(ids, sources=sources):
+            if "_routing" in hit:
+                found.setdefault(hit["_id"], []).append(hit)
+        for hit in self._got(ids, sources=sources):
+            if all(hit["_index"] != other["_index"] for other in found.get(hit["_id"], ())):
+                found.setdefault(hit["_id"], []).append(hit)
+        return found
+
+    def search(self, ids: Sequence[str]) -> set[str]:
+        """Those of these ids that a search finds."""
+        return {hit["_id"] for hit in self._searched(ids, sources=False)}
+
+    def _searched(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
+        for first in range(0, len(ids), IDS_AT_ONCE):
+            asked = ids[first : first + IDS_AT_ONCE]
+            self._pace.take(len(asked))
+            body = {"query": {"ids": {"values": asked}}, "size": SCROLL_PAGE, "version": True, "_source": sources}
+            body |= {"seq_no_primary_term": True}
+            path = f"/{self.name}/_search?allow_partial_search_results=false{self._vectors}"
+            yield from checked(self.name, self._cluster.request("POST", path, body)[1])[0]
+
+    def _got(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
+        asked = [{"_index": index, "_id": each, "_source": sources} for each in ids for index in self.backing]
+        size = SOURCES_PAGE if sources else GETS_AT_ONCE
+        for first in range(0, len(asked), size):
+            path = f"/_mget?{self._vectors.lstrip('&')}"
+            _, answer = self._cluster.request("POST", path, {"docs": asked[first : first + size]})
+            if errors := [each for each in answer["docs"] if "error" in each]:
+                raise StackError(f"index {self.name}: documents cannot be read: {error_reason(errors[0])}")
+            yield from (each for each in answer["docs"] if each.get("found"))
+
+
+def checked(name: str, answer: Mapping[str, Any]) -> tuple[Sequence[Mapping[str, Any]], str, str]:
+    """The hits of an answer, and the ids by which to go on.
+
+    Raises:
+        StackError: Not all shards have answered.
+    """
+    if answer["_shards"]["failed"]:
+        raise StackError(f"index {name}: {answer['_shards']['failed']} shards could not be read")
+    return answer.get("hits", {}).get("hits", []), str(answer.get("pit_id", "")), str(answer.get("_scroll_id", ""))
+
+
+def stored_of(hit: Mapping[str, Any], contents: Contents | None) -> Stored:
+    """A hit as it is compared.
+
+    Args:
+        contents: Given where contents are compared.
+    """
+    content = contents.digest(hit["_source"]) if contents and "_source" in hit else None
+    return Stored(hit["_index"], int(hit["_version"]), int(hit["_seq_no"]), content)

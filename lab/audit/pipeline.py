@@ -1,0 +1,147 @@
+"""The pipeline between a topic and an index, as far as its connector, its group and a sample of its ids tell."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lab.audit.ids import CONTENT, IdRule, Record, candidates, rule_called
+from lab.audit.index import Index
+from lab.clients.connect import ConnectWorker
+from lab.clients.kafka import KafkaTopics
+from lab.errors import ProfileError, StackError
+
+OF_CONNECT = "connect-"
+GENERATED = re.compile(r"[A-Za-z0-9_-]{20}")
+"""An id that Elasticsearch makes (`TimeBasedUUIDGenerator`): 15 bytes in Base64 for URLs."""
+LONGEST_ID = 512
+"""Characters, since an id has at most so many bytes."""
+LEAST_HITS = 0.02
+"""Share of a sample that must be in the index by a rule, so that chance does not choose the rule."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Options that say what the pipeline is, in place of what is found.
+
+    Attributes:
+        shared: Other topics or programs feed the index, too.
+    """
+
+    connector: str | None = None
+    group: str | None = None
+    dead_letters: str | None = None
+    deletes: bool | None = None
+    id: str = "auto"
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """What is known of it.
+
+    Attributes:
+        group: Consumer group; `None` if none is known, so that no record is in flight.
+        deletes: A tombstone deletes; `None` if nothing says.
+        is_upsert: Records are merged into documents, so that neither contents nor versions are theirs.
+    """
+
+    group: str | None = None
+    dead_letters: str | None = None
+    deletes: bool | None = None
+    shared: bool = False
+    is_upsert: bool = False
+    id_prefix: str = ""
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: ConnectWorker) -> Pipeline:
+    """The pipeline of the connector or group that is named, or else of the one that has read the topic.
+
+    Raises:
+        ProfileError: The connector is unknown, does not read the topic, or several groups do and none is named.
+    """
+    group = wishes.group
+    if wishes.connector is None and group is None:
+        groups = kafka.groups_reading(topic)
+        if len(groups) > 1:
+            raise ProfileError(
+                f"topic {topic}: got {len(groups)} consumer groups that read it ({', '.join(groups[:5])}), expected "
+                "one; name it with --group, or --group none"
+            )
+        group = groups[0] if groups else None
+    group = None if group == "none" else group
+    config = connector_config(wishes.connector, group, worker)
+    if wishes.connector and topic not in (topics := listed(config.get("topics"))) and not config.get("topics.regex"):
+        raise ProfileError(f"--connector: {wishes.connector} reads {', '.join(topics)}, expected {topic} among them")
+    if wishes.connector and group is None:
+        group = config.get("consumer.override.group.id") or OF_CONNECT + wishes.connector
+    on_null = config.get("behavior.on.null.values", "").lower()
+    found = {"delete": True, "ignore": False, "fail": False}.get(on_null)
+    return Pipeline(
+        group=group,
+        dead_letters=wishes.dead_letters or config.get("errors.deadletterqueue.topic.name"),
+        deletes=found if wishes.deletes is None else wishes.deletes,
+        shared=wishes.shared or len(listed(config.get("topics"))) > 1 or "topics.regex" in config,
+        is_upsert=config.get("write.method", "").lower() == "upsert",
+        id_prefix=config.get("id.prefix", ""),
+        config=config,
+    )
+
+
+def listed(text: str | None) -> list[str]:
+    """The names in a list with commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def connector_config(name: str | None, group: str | None, worker: ConnectWorker) -> Mapping[str, str]:
+    """The configuration of a connector: of the one that is named, or else of the one whose group this is, if any is.
+
+    Raises:
+        ProfileError: There is none of the name that is given.
+    """
+    if name is not None:
+        if not (config := worker.config(name)):
+            raise ProfileError(f"--connector: got {name}, expected a connector of this worker")
+        return config
+    if group is None or not group.startswith(OF_CONNECT):
+        return {}
+    try:
+        return worker.config(group.removeprefix(OF_CONNECT))
+    except StackError:
+        return {}
+
+
+def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipeline) -> tuple[IdRule, str]:
+    """The rule by which ids are made, and the sentence that says so.
+
+    Raises:
+        ProfileError: No rule fits, or the index cannot tell.
+    """
+    if wish != "auto":
+        rule = rule_called(wish)
+        return rule, f"ids are {rule.text}, as --id says"
+    if not index.count():
+        name = "key" if all(record.key for record in sample) else "offset"
+        return rule_called(name), "the index is empty, so that no rule for ids can be found out"
+    hits: dict[str, int] = {}
+    best: tuple[int, IdRule] | None = None
+    for rule in candidates(sample, pipeline.id_prefix):
+        ids = sorted({each for each in map(rule.id_of, sample) if each and len(each) <= LONGEST_ID})
+        hits[rule.name] = len(index.search(ids))
+        if best is None or hits[rule.name] > best[0]:
+            best = hits[rule.name], rule
+        if hits[rule.name] > len(sample) / 2:
+            break
+    if best and best[0] > LEAST_HITS * len(sample):
+        number, rule = best
+        different = len({rule.id_of(record) for record in sample})
+        return rule, f"ids are {rule.text}: {number:,} of {different:,} sampled are in the index"
+    names = index.first_ids()
+    if all(map(GENERATED.fullmatch, names)):
+        rule = rule_called(CONTENT)
+        return rule, f"ids are {rule.text}"
+    tried = ", ".join(f"{name} ({number})" for name, number in hits.items())
+    raise ProfileError(
+        f"topic {sample[0].place.topic if sample else ''}: no rule for ids fits: of {len(sample)} sampled records the "
+        f"index has by {tried}; name the rule with --id, or check that this topic feeds this index"
+    )

@@ -1,0 +1,282 @@
+"""`sluice audit`: which records of a topic are in an index, for pipelines of any maker."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import asdict
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.markup import escape
+
+from lab.analysis.text import duration, quantity
+from lab.audit.audit import Audit, Outcome, Plan, Steps
+from lab.audit.findings import Findings, finding_file, repair, summary_of, write_summary
+from lab.audit.ids import IdRule, rule_called
+from lab.audit.index import Index, Pace
+from lab.audit.judge import Fate, Kind
+from lab.audit.pipeline import Pipeline, Wishes, find_pipeline, find_rule
+from lab.audit.store import Store
+from lab.audit.topic import Range, Topic
+from lab.cli.options import OUTPUT, JsonOption, TargetFileOption, TargetOption
+from lab.clients.target import cluster_of, topics_of, worker_of
+from lab.console import console, print_json, table_of
+from lab.display import LiveLines
+from lab.endpoints import Endpoints
+from lab.errors import ProfileError
+from lab.stack.places import state_dir
+from lab.targets import TargetName
+from lab.targets.choose import servers_of
+
+PATIENCE_S = 20.0
+SHOWN = 5
+DIFFERS = 1
+"""Exit status of an audit that found a difference."""
+PIPELINE = "Pipeline"
+ALWAYS = (Fate.DOCUMENT, Fate.MISSING)
+
+
+class Content(StrEnum):
+    """Documents whose contents are compared."""
+
+    NONE = "none"
+    SAMPLE = "sample"
+    ALL = "all"
+
+
+TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="Topic.")]
+IndexArgument = Annotated[str, typer.Argument(metavar="INDEX", help="Index, alias, pattern or data stream.")]
+FromOption = Annotated[
+    str | None, typer.Option("--from", metavar="TIME|OFFSET", help="Begin here; default: the earliest record.")
+]
+ToOption = Annotated[
+    str | None, typer.Option("--to", metavar="TIME|OFFSET", help="End before this; default: the present end.")
+]
+RateOption = Annotated[float | None, typer.Option("--rate", min=1, metavar="N", help="Read at most N/s on each side.")]
+GroupOption = Annotated[
+    str | None,
+    typer.Option("--group", help="Consumer group, or `none`; default: the one of the topic.", rich_help_panel=PIPELINE),
+]
+ConnectorOption = Annotated[
+    str | None,
+    typer.Option("--connector", metavar="NAME", help="Kafka Connect's name of it.", rich_help_panel=PIPELINE),
+]
+LettersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dead-letters", metavar="TOPIC", help="Dead-letter queue; default: the connector's.", rich_help_panel=PIPELINE
+    ),
+]
+IdOption = Annotated[
+    str,
+    typer.Option(
+        "--id",
+        metavar="RULE",
+        help="Ids: auto, key, json-key, binary-key, key:FIELDS, offset, field:PATH, header:NAME, content.",
+        rich_help_panel=PIPELINE,
+    ),
+]
+
+
+def audit(
+    topic: TopicArgument,
+    index: IndexArgument,
+    *,
+    begin: FromOption = None,
+    end: ToOption = None,
+    partitions: Annotated[str, typer.Option(metavar="0,1,…", help="Only these partitions.")] = "",
+    content: Annotated[Content, typer.Option(help="Documents whose contents are compared.")] = Content.SAMPLE,
+    ignore_field: Annotated[
+        list[str] | None, typer.Option(metavar="PATH", help="Field that is not compared, such as one a pipeline adds.")
+    ] = None,
+    rate: RateOption = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an audit was broken off.")] = False,
+    repair_topic: Annotated[
+        str | None, typer.Option("--repair", metavar="TOPIC", help="Write what is missing or stale into this topic.")
+    ] = None,
+    connector: ConnectorOption = None,
+    group: GroupOption = None,
+    dead_letters: LettersOption = None,
+    deletes: Annotated[
+        bool | None, typer.Option("--deletes/--no-deletes", help="Tombstones delete.", rich_help_panel=PIPELINE)
+    ] = None,
+    id_rule: IdOption = "auto",
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Others feed the index, too.", rich_help_panel=PIPELINE)
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Folder for the result as files.", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: JsonOption = False,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
+) -> None:
+    """Check that all records of a topic are in an index; exit status 0 if they are, 1 if something differs."""
+    endpoints = endpoints_of(target, target_file)
+    wishes = Wishes(connector, group, dead_letters, deletes, id_rule, shared)
+    with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
+        kafka = topics_of(endpoints)
+        audited = Topic(kafka, topic, Pace(rate))
+        refuse_target(kafka.names(), topic, repair_topic)
+        options = [index, begin, end, partitions, content, ignore_field, asdict(wishes), endpoints.elasticsearch_urls]
+        name = hashlib.sha256(orjson.dumps([topic, index, endpoints.kafka_bootstrap])).hexdigest()[:16]
+        with Store(state_dir() / "audits" / f"{name}.duckdb", orjson.dumps(options).decode(), resume=resume) as store:
+            inside = kept_range(store, audited, begin, end, numbers_in(partitions))
+            pipeline = find_pipeline(wishes, topic, kafka, worker)
+            committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
+            searched = Index(cluster, index, Pace(rate))
+            rule, of_ids = kept_rule(
+                store, lambda: find_rule(id_rule, audited.sample(inside, committed), searched, pipeline)
+            )
+            plan = Plan(audited, searched, kafka, inside, rule, pipeline, content.value, ignore_field or ())
+            console.print(f"{topic} → {index}: {of_ids}", markup=False, soft_wrap=True)
+            with finding_file(output) as file, steps_shown() as on_step:
+                findings = Findings(topic, file, keeps_places=repair_topic is not None)
+                outcome = Audit(plan, store, findings.add, on_step).run()
+            indices = len(searched.backing)
+            store.finish()
+    about = {
+        "topic": topic,
+        "index": index,
+        "ids": of_ids,
+        "group": pipeline.group,
+        "dead_letters": pipeline.dead_letters,
+        "from": inside.first,
+        "to": inside.last,
+    }
+    if output:
+        write_summary(output, jsonable(summary_of(outcome, findings, about)))
+    if as_json:
+        print_json(jsonable(summary_of(outcome, findings, about)))
+    else:
+        print_outcome(outcome, findings, (*pipeline_notes(pipeline), *outcome.notes), indices)
+    if repair_topic and findings.places:
+        settings = {**endpoints.access.kafka, "bootstrap.servers": endpoints.kafka_bootstrap}
+        console.print(
+            f"{quantity(repair(audited, findings.places, repair_topic, settings), 'record')} → {repair_topic}"
+        )
+    if outcome.findings:
+        raise typer.Exit(DIFFERS)
+
+
+def endpoints_of(target: TargetName, file: Path | None) -> Endpoints:
+    """Where the servers are; a target file alone names those of a cluster elsewhere."""
+    return servers_of(TargetName.REMOTE if file else target, file).endpoints()
+
+
+def refuse_target(names: set[str], topic: str, into: str | None) -> None:
+    """Raise ProfileError for a topic that a repair must not write into, or that does not exist."""
+    if into == topic:
+        raise ProfileError(f"--repair: got the audited topic {topic}, expected another one")
+    if into and into not in names:
+        raise ProfileError(f"--repair: topic {into} does not exist; create it first")
+
+
+def numbers_in(text: str) -> tuple[int, ...]:
+    """Numbers of partitions.
+
+    Raises:
+        ProfileError: One is none.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if wrong := [part for part in parts if not part.isdigit()]:
+        raise ProfileError(f"--partitions: got {wrong[0]}, expected numbers such as 0,1")
+    return tuple(map(int, parts))
+
+
+def jsonable(value: Any) -> Any:
+    """A value whose keys are text."""
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+
+
+@contextmanager
+def steps_shown() -> Iterator[Steps]:
+    """A line that shows the progress on a terminal, and each step once elsewhere."""
+    shown: dict[str, Any] = {}
+    lines = LiveLines(transient=True)
+    with lines if console.is_terminal else nullcontext():
+
+        def on_step(what: str, done: int, total: int) -> None:
+            if what not in shown:
+                if not console.is_terminal:
+                    console.print(f"{what}: {total:,}")
+                shown[what] = lines.add_task(what, total=total, detail="")
+            lines.update(shown[what], completed=done, total=total, detail=f"{done:,} of {total:,}")
+
+        yield on_step
+
+
+def kept_range(store: Store, topic: Topic, begin: str | None, end: str | None, partitions: tuple[int, ...]) -> Range:
+    """The range of an audit; of a resumed one that with which it began."""
+    if kept := store.note("range"):
+        whole, *offsets = orjson.loads(kept)
+        first, last = ({int(each): offset for each, offset in side.items()} for side in offsets)
+        return Range(first, last, whole)
+    inside = topic.range(begin, end, partitions)
+    kept = orjson.dumps([inside.whole, inside.first, inside.last], option=orjson.OPT_NON_STR_KEYS).decode()
+    store.set_note("range", kept)
+    return inside
+
+
+def kept_rule(store: Store, find: Callable[[], tuple[IdRule, str]]) -> tuple[IdRule, str]:
+    """The rule of ids and the sentence about it; of a resumed audit those with which it began."""
+    if kept := store.note("rule"):
+        name, text = orjson.loads(kept)
+        return rule_called(name), text
+    rule, text = find()
+    store.set_note("rule", orjson.dumps([rule.name, text]).decode())
+    return rule, text
+
+
+def print_outcome(outcome: Outcome, findings: Findings, notes: Iterable[str], indices: int) -> None:
+    """The result on one screen: the balance, each kind with its first findings, and the verdict last."""
+    for note in notes:
+        console.print(note, markup=False, style="dim")
+    parts = " + ".join(
+        f"{fate.value} {outcome.fates[fate]:,}" for fate in Fate if outcome.fates[fate] or fate in ALWAYS
+    )
+    console.print(f"{quantity(outcome.records, 'record')} = {parts}", markup=False)
+    of = f" in {indices} indices" if indices > 1 else ""
+    alien = f", {outcome.foreign:,} without a record in this range (others' or older)" if outcome.foreign else ""
+    compared = f"contents of {outcome.compared:,} compared" if outcome.compared else "contents not compared"
+    console.print(f"{quantity(outcome.documents, 'document')}{of}{alien}; {compared}", markup=False)
+    rows = (
+        (each["kind"], each["place"] or each["index"], each["id"], each["detail"])
+        for kind in Kind
+        for each in findings.first[kind][:SHOWN]
+    )
+    if outcome.findings:
+        console.print(table_of(([escape(cell) for cell in row] for row in rows), "kind", "where", "id", "detail"))
+    console.print(verdict(outcome), markup=False)
+
+
+def pipeline_notes(pipeline: Pipeline) -> Iterator[str]:
+    """Sentences about the pipeline."""
+    if pipeline.group:
+        letters = (
+            f"; dead letters: {pipeline.dead_letters}" if pipeline.dead_letters else "; no dead-letter queue known"
+        )
+        yield f"consumer group: {pipeline.group}{letters}"
+    if pipeline.is_upsert:
+        yield "the connector merges records into documents (upsert): contents and versions are not compared"
+
+
+def verdict(outcome: Outcome) -> str:
+    """The result in one sentence."""
+    if outcome.findings:
+        kinds = ", ".join(f"{number:,} {kind.value}" for kind, number in sorted(outcome.findings.items()) if number)
+        return f"the index differs from the topic: {kinds}"
+    left = []
+    if number := outcome.fates[Fate.DEAD_LETTER]:
+        left.append(f"{number:,} in the dead-letter queue")
+    if number := outcome.fates[Fate.IN_FLIGHT]:
+        age_s = datetime.now(UTC).timestamp() - (outcome.oldest_in_flight_ms or 0) / 1000
+        left.append(f"{number:,} not committed yet (the oldest written {duration(round(age_s))} ago)")
+    if left:
+        return f"all other records are in the index; {' and '.join(left)}"
+    return "every record of the range is in the index, as it should be"
