@@ -150,8 +150,13 @@ class Audit:
     def _read_letters(self) -> None:
         self._store.clear("letters")
         if name := self.plan.pipeline.dead_letters:
-            letters = {(partition, offset): reason for partition, offset, reason in self.plan.topic.letters(name)}
-            self._store.add("letters", [(*place, reason) for place, reason in letters.items()])
+            letters, nameless = self.plan.topic.letters(name)
+            self._store.add("letters", [(*place, letter.reason) for place, letter in letters.items()])
+            if nameless:
+                self.outcome.notes.append(
+                    f"{nameless:,} dead letters do not name their record, which counts as missing: set "
+                    "errors.deadletterqueue.context.headers.enable=true"
+                )
 
     def _read_committed(self) -> None:
         self._store.clear("committed")

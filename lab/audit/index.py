@@ -230,6 +230,15 @@ class Index:
         """Those of these ids that a search finds."""
         return {hit["_id"] for hit in self._searched(ids, sources=False)}
 
+    def failures(self, name: str) -> list[str]:
+        """Reasons for which a data stream's failure store, of 8.19 and 9.1 or later, took documents of this id."""
+        query = {"query": {"term": {"document.id": name}}, "_source": ["error.type", "error.message"]}
+        path = f"/{self.name}::failures/_search?ignore_unavailable=true"
+        status, answer = self._cluster.request("POST", path, query, accept=(400, 403, 404, 405))
+        hits = answer["hits"]["hits"] if status == 200 else []
+        errors = [hit["_source"].get("error", {}) for hit in hits]
+        return [f"{error.get('type')}: {error.get('message')}" for error in errors]
+
     def _searched(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
         for first in range(0, len(ids), IDS_AT_ONCE):
             asked = ids[first : first + IDS_AT_ONCE]

@@ -10,7 +10,7 @@ from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record
 from lab.audit.index import Contents, Pace
 from lab.clients.kafka import KafkaTopics
 from lab.errors import ProfileError
-from lab.replay.dead_letters import letter_of
+from lab.replay.dead_letters import Letter, letter_of
 
 BATCH = 50_000
 SAMPLED = 300
@@ -126,13 +126,23 @@ class Topic:
         while batch := list(islice(found, BATCH)):
             yield [row_of(record, inside, rule, contents) for record in batch]
 
-    def letters(self, name: str) -> Iterator[tuple[int, int, str]]:
-        """Partition, offset and reason of each record of this topic that lies in a dead-letter topic."""
+    def letters(self, name: str) -> tuple[dict[tuple[int, int], Letter], int]:
+        """Dead letters of this topic by partition and offset, the last of each, and how many do not name their record.
+
+        Source of the headers that name it: `populateContextHeaders` of Kafka's `DeadLetterQueueReporter`.
+        """
+        letters: dict[tuple[int, int], Letter] = {}
+        nameless = 0
         for message in self._kafka.records(name):
-            letter = letter_of(message)
-            for place in {letter.origin, letter.refused_at}:
+            try:
+                letter = letter_of(message).without_content()
+            except ProfileError:
+                nameless += 1
+                continue
+            for place in (letter.origin, letter.refused_at):
                 if place.topic == self.name:
-                    yield place.partition, place.offset, letter.reason
+                    letters[place.partition, place.offset] = letter
+        return letters, nameless
 
 
 def row_of(record: Record, inside: Range, rule: IdRule, contents: Contents | None) -> tuple[Any, ...]:

@@ -52,6 +52,7 @@ GROUPS = {
         "gather": ".produce:gather",
         "dead-letters": ".dead_letters:dead_letters",
         "audit": ".audit:audit",
+        "trace": ".trace:trace",
     },
     "Kibana": {
         "publish": ".publish:publish",
