@@ -91,10 +91,11 @@ class Story:
             return f"deleted by the tombstone at {place}" if newest.row.is_tombstone else self.lost(place)
         if finding is None:
             return f"the newest record ({place}) is stored as version {best.version} in {best.index}"
+        if finding.kind is Kind.DOUBLED:
+            return f"stored {len(self.stored)} times: in {' and '.join(each.index for each in self.stored)}"
         told = {
             Kind.RESURRECTED: f"in the index although the tombstone at {place} deletes it",
             Kind.STALE: f"an older record is stored: stale by {quantity(self.behind(best), 'record')}",
-            Kind.DOUBLED: f"stored {len(self.stored)} times: in {' and '.join(each.index for each in self.stored)}",
             Kind.DIFFERENT: "stored otherwise than its record has it",
         }
         return f"{told[finding.kind]}; {finding.detail}"

@@ -1,0 +1,139 @@
+"""The audited index as its cluster answers: pages, and documents as they are this instant."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from lab.audit.index import Contents, Index, Pace, form_text
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.errors import ProfileError, StackError
+from lab.run.verify.contents import SourceRules
+from tests.unit.clients.rest_server import Rest, rest
+from tests.unit.messages import MakeMessage
+
+NO_VECTORS = (200, {"books": {"settings": {}}})
+
+
+@contextmanager
+def index(*answers: tuple[int, Any]) -> Iterator[tuple[Index, Rest]]:
+    """The index `books` of a cluster that gives these answers."""
+    with rest(*answers) as server:
+        client = ElasticsearchClient([server.url], patience_s=0)
+        yield Index(client, "books", Pace(None)), server
+        client.close()
+
+
+def hits(*ids: str, failed: int = 0, **more: Any) -> tuple[int, Any]:
+    """An answer with these documents."""
+    found = [{"_index": "books", "_id": name, "_version": 1, "_seq_no": 1, "sort": [ord(name)]} for name in ids]
+    return 200, {"_shards": {"failed": failed}, "hits": {"hits": found}, **more}
+
+
+def ids_of(pages: Iterator[Any]) -> list[list[str]]:
+    """The ids of each page."""
+    return [[hit["_id"] for hit in page.hits] for page in pages]
+
+
+def test_pages_follow_a_point_in_time_that_is_closed_at_the_end() -> None:
+    """Each request has the id that the answer before gave."""
+    first, second, last = hits("a", "b", pit_id="p1"), hits("c", pit_id="p2"), hits(pit_id="p3")
+    with index((200, {"id": "p0"}), NO_VECTORS, first, second, last, (200, {})) as (books, server):
+        assert ids_of(books.pages(sources=False)) == [["a", "b"], ["c"]]
+    searches = [body for _, path, body in server.requests if path.startswith("/_search")]
+    assert [(body["pit"]["id"], body.get("search_after")) for body in searches] == [
+        ("p0", None),
+        ("p1", [ord("b")]),
+        ("p2", [ord("c")]),
+    ]
+    assert server.requests[-1] == ("DELETE", "/_pit", {"id": "p3"})
+
+
+def test_a_reading_that_ends_early_closes_its_point_in_time() -> None:
+    """As Ctrl-C ends it."""
+    with index((200, {"id": "p0"}), NO_VECTORS, hits("a", pit_id="p1"), (200, {})) as (books, server):
+        pages = books.pages(sources=False)
+        page = next(pages)
+        pages.close()  # type: ignore[attr-defined]
+    assert page.place == f"p1 {ord('a')}"
+    assert server.requests[-1] == ("DELETE", "/_pit", {"id": "p1"})
+
+
+def test_a_reading_goes_on_at_its_place() -> None:
+    """Without a new point in time."""
+    with index(NO_VECTORS, hits("c", pit_id="p1"), hits(pit_id="p1"), (200, {})) as (books, server):
+        assert ids_of(books.pages(sources=False, place="p1 98")) == [["c"]]
+    assert server.requests[1][2]["search_after"] == [98]
+
+
+def test_a_server_without_points_in_time_is_scrolled() -> None:
+    """OpenSearch, and Elasticsearch before 7.12."""
+    with index((405, {}), NO_VECTORS, hits("a", _scroll_id="s"), hits(_scroll_id="s"), (200, {})) as (books, server):
+        assert ids_of(books.pages(sources=True)) == [["a"]]
+    assert server.requests[-1] == ("DELETE", "/_search/scroll", {"scroll_id": ["s"]})
+
+
+def test_a_shard_that_does_not_answer_ends_the_reading(message: MakeMessage) -> None:
+    """Else its documents were missing."""
+    with index((200, {"id": "p0"}), NO_VECTORS, hits("a", failed=2), (200, {})) as (books, _):
+        with pytest.raises(StackError) as error:
+            list(books.pages(sources=False))
+        assert str(error.value) == message("books", 2)
+
+
+@pytest.mark.parametrize(
+    ("searched", "got", "there"),
+    [
+        ({}, False, []),
+        ({}, True, ["got"]),
+        ({"_id": "a"}, False, []),
+        ({"_id": "a", "_routing": "r"}, False, ["searched"]),
+        ({"_id": "a"}, True, ["got"]),
+    ],
+    ids=["nowhere", "not refreshed", "deleted and not refreshed", "routed", "both"],
+)
+def test_a_document_is_found_as_it_is_this_instant(searched: dict[str, str], got: bool, there: list[str]) -> None:  # noqa: FBT001
+    """A search is as old as the last refresh, and a get does not find what is routed."""
+    found = [{"_index": "books", "from": "searched", **searched}] if searched else []
+    answer = (200, {"_shards": {"failed": 0}, "hits": {"hits": found}})
+    docs = {"docs": [{"_index": "books", "_id": "a", "found": got, "from": "got"}]}
+    with index(NO_VECTORS, answer, NO_VECTORS, (200, docs)) as (books, _):
+        assert [each["from"] for each in books.find(["a"]).get("a", [])] == there
+
+
+def test_an_index_that_does_not_exist_is_refused(message: MakeMessage) -> None:
+    """Exit status 2."""
+    with index((404, {})) as (books, _), pytest.raises(ProfileError) as error:
+        _ = books.backing
+    assert str(error.value) == message("books")
+
+
+def test_a_pace_lets_through_a_second_at_once_and_then_its_rate() -> None:
+    """Of 100 a second."""
+    now, waits = [0.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        waits.append(round(seconds, 3))
+        now[0] += seconds
+
+    pace = Pace(100, clock=lambda: now[0], sleep=sleep)
+    now[0] = 5.0
+    for _ in range(3):
+        pace.take(100)
+    assert waits == [1.0, 1.0]
+
+
+def test_contents_differ_by_field() -> None:
+    """Without ignored fields; 1.0 is 1."""
+    contents = Contents(SourceRules(), ("@timestamp", "a.added"))
+    produced = {"a": {"b": 1.0, "c": [1]}, "d": True}
+    stored = {"a": {"b": 1, "c": [1, 2], "added": 5}, "d": 1, "@timestamp": 7}
+    assert contents.differences(produced, stored) == ["a.c", "d"]
+    assert contents.digest({"a": {"b": 1.0}}) == contents.digest({"@timestamp": 3, "a": {"added": 1, "b": 1}})
+
+
+def test_a_form_is_the_same_text_in_every_process() -> None:
+    """Sets have no order."""
+    assert form_text(frozenset({"b", "a", "c"})) == """["'a'", "'b'", "'c'"]"""
+    assert form_text(("x", frozenset({2, 1}))) == """("'x'", "['1', '2']")"""
