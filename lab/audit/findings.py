@@ -75,7 +75,7 @@ def finding_file(folder: Path | None) -> Iterator[IO[bytes] | None]:
             yield file
 
 
-def summary_of(outcome: Outcome, findings: Findings, about: Mapping[str, Any], listed: int = LISTED) -> dict[str, Any]:
+def summary_of(outcome: Outcome, findings: Findings, about: Mapping[str, Any]) -> dict[str, Any]:
     """The result for a program."""
     return {
         **about,
@@ -87,13 +87,14 @@ def summary_of(outcome: Outcome, findings: Findings, about: Mapping[str, Any], l
         "without_record": outcome.foreign,
         "oldest_in_flight_ms": outcome.oldest_in_flight_ms,
         "notes": outcome.notes,
-        "first": [each for kind in Kind for each in findings.first[kind][:listed]],
+        "first": [each for kind in Kind for each in findings.first[kind]],
     }
 
 
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     """Write the result into a folder."""
-    write_whole(folder / "audit.json", orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode() + "\n")
+    text = orjson.dumps(summary, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    write_whole(folder / "audit.json", text + "\n")
 
 
 def repair(topic: Topic, places: set[tuple[int, int]], into: str, settings: Mapping[str, Any]) -> int:

@@ -224,7 +224,7 @@ def difference(heads: Sequence[Row], present: Row | None, best: Stored | None, t
 def of_no_record(newest: Row, best: Stored, terms: Terms) -> Finding:
     """The difference of a document that is of no record that was read."""
     if terms.versions and best.version < newest.version:
-        return Finding(Kind.STALE, newest, best, f"holds version {best.version}, of a record no longer in the topic")
+        return Finding(Kind.STALE, newest, best, f"holds version {best.version}, of an older record than those read")
     detail = f"version {best.version} is of no record" if terms.versions else "other content than any of its records"
     return Finding(Kind.DIFFERENT, newest, best, detail)
 

@@ -130,6 +130,7 @@ def audit(
             pipeline = find_pipeline(wishes, topic, kafka, worker)
             committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
             searched = Index(cluster, index, Pace(rate))
+            indices = len(searched.backing)
             rule, of_ids = kept_rule(
                 store, lambda: find_rule(id_rule, audited.sample(inside, committed), searched, pipeline)
             )
@@ -138,7 +139,6 @@ def audit(
             with finding_file(output) as file, steps_shown() as on_step:
                 findings = Findings(topic, file, keeps_places=repair_topic is not None)
                 outcome = Audit(plan, store, findings.add, on_step).run()
-            indices = len(searched.backing)
             store.finish()
     about = {
         "topic": topic,
@@ -149,10 +149,11 @@ def audit(
         "from": inside.first,
         "to": inside.last,
     }
+    summary = summary_of(outcome, findings, about)
     if output:
-        write_summary(output, jsonable(summary_of(outcome, findings, about)))
+        write_summary(output, summary)
     if as_json:
-        print_json(jsonable(summary_of(outcome, findings, about)))
+        print_json(summary)
     else:
         print_outcome(outcome, findings, (*pipeline_notes(pipeline), *outcome.notes), indices)
     if repair_topic and findings.places:
@@ -187,11 +188,6 @@ def numbers_in(text: str) -> tuple[int, ...]:
     if wrong := [part for part in parts if not part.isdigit()]:
         raise ProfileError(f"--partitions: got {wrong[0]}, expected numbers such as 0,1")
     return tuple(map(int, parts))
-
-
-def jsonable(value: Any) -> Any:
-    """A value whose keys are text."""
-    return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
 
 
 @contextmanager

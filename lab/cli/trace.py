@@ -24,7 +24,6 @@ from lab.cli.audit import (
     RateOption,
     ToOption,
     endpoints_of,
-    jsonable,
 )
 from lab.cli.options import JsonOption, TargetFileOption, TargetOption
 from lab.clients.target import cluster_of, topics_of, worker_of
@@ -56,14 +55,14 @@ def trace(
     with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
         kafka = topics_of(endpoints)
         traced, searched = Topic(kafka, topic, Pace(rate)), Index(cluster, index, Pace(rate))
+        indices = list(searched.backing)
         pipeline = find_pipeline(Wishes(connector, group, dead_letters), topic, kafka, worker)
         inside = traced.range(begin, end)
         committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
         rule, of_ids = find_rule(id_rule, traced.sample(inside, committed), searched, pipeline)
         story = Scene(traced, searched, inside, rule, pipeline, committed).story(key)
-        indices = list(searched.backing)
     if as_json:
-        print_json(jsonable(described(story, of_ids)))
+        print_json(described(story, of_ids))
         return
     console.print(f"{of_ids}", style="dim", markup=False)
     partitions = ", ".join(map(str, sorted(story.searched)))

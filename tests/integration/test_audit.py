@@ -67,7 +67,7 @@ def traced(sluice: Sluice, key: str) -> str:
 def test_an_audit_finds_each_fault_and_nothing_else(
     sluice: Sluice, endpoints: Endpoints, cluster: ElasticsearchClient, connector: SinkConnector
 ) -> None:
-    """Of an index without faults it finds none; dead letters and records in flight are told apart; all can be repaired."""
+    """It finds none where there is none; dead letters and records in flight are no faults; all can be repaired."""
     stream = Stream(endpoints.kafka_bootstrap, TOPIC, seed=7)
     stream.send(list(stream.made(KEYS, OF_EACH)))
     connector.configure(

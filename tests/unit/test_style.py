@@ -11,6 +11,7 @@ from lab.stack.places import ROOT
 
 CLEAN_ROOMS = (
     "lab/analysis",
+    "lab/audit",
     "lab/clients",
     "lab/inspect",
     "lab/mapping",
