@@ -85,8 +85,11 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._db.close()
+        if kind is not None and issubclass(kind, ProfileError):
+            # Nothing to go on with: the next audit has other options.
+            self._remove()
 
     def finish(self) -> None:
         """Remove the file: the audit is done."""

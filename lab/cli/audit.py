@@ -135,7 +135,7 @@ def audit(
                 store, lambda: find_rule(id_rule, audited.sample(inside, committed), searched, pipeline)
             )
             plan = Plan(audited, searched, kafka, inside, rule, pipeline, content.value, ignore_field or ())
-            console.print(f"{topic} → {index}: {of_ids}", markup=False, soft_wrap=True)
+            print_line(f"{topic} → {index}: {of_ids}")
             with finding_file(output) as file, steps_shown() as on_step:
                 findings = Findings(topic, file, keeps_places=repair_topic is not None)
                 outcome = Audit(plan, store, findings.add, on_step).run()
@@ -232,15 +232,15 @@ def kept_rule(store: Store, find: Callable[[], tuple[IdRule, str]]) -> tuple[IdR
 def print_outcome(outcome: Outcome, findings: Findings, notes: Iterable[str], indices: int) -> None:
     """The result on one screen: the balance, each kind with its first findings, and the verdict last."""
     for note in notes:
-        console.print(note, markup=False, style="dim")
+        print_line(note, style="dim")
     parts = " + ".join(
         f"{fate.value} {outcome.fates[fate]:,}" for fate in Fate if outcome.fates[fate] or fate in ALWAYS
     )
-    console.print(f"{quantity(outcome.records, 'record')} = {parts}", markup=False)
+    print_line(f"{quantity(outcome.records, 'record')} = {parts}")
     of = f" in {indices} indices" if indices > 1 else ""
     alien = f", {outcome.foreign:,} without a record in this range (others' or older)" if outcome.foreign else ""
     compared = f"contents of {outcome.compared:,} compared" if outcome.compared else "contents not compared"
-    console.print(f"{quantity(outcome.documents, 'document')}{of}{alien}; {compared}", markup=False)
+    print_line(f"{quantity(outcome.documents, 'document')}{of}{alien}; {compared}")
     rows = (
         (each["kind"], each["place"] or each["index"], each["id"], each["detail"])
         for kind in Kind
@@ -248,7 +248,12 @@ def print_outcome(outcome: Outcome, findings: Findings, notes: Iterable[str], in
     )
     if outcome.findings:
         console.print(table_of(([escape(cell) for cell in row] for row in rows), "kind", "where", "id", "detail"))
-    console.print(verdict(outcome), markup=False)
+    print_line(verdict(outcome), style="bold")
+
+
+def print_line(text: str, style: str | None = None) -> None:
+    """Print a sentence, which a terminal breaks between words."""
+    console.print(text, markup=False, style=style, soft_wrap=not console.is_terminal)
 
 
 def pipeline_notes(pipeline: Pipeline) -> Iterator[str]:

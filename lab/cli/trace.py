@@ -24,6 +24,7 @@ from lab.cli.audit import (
     RateOption,
     ToOption,
     endpoints_of,
+    print_line,
 )
 from lab.cli.options import JsonOption, TargetFileOption, TargetOption
 from lab.clients.target import cluster_of, topics_of, worker_of
@@ -64,15 +65,15 @@ def trace(
     if as_json:
         print_json(described(story, of_ids))
         return
-    console.print(f"{of_ids}", style="dim", markup=False)
+    print_line(of_ids, style="dim")
     partitions = ", ".join(map(str, sorted(story.searched)))
-    console.print(f"{quantity(len(story.steps), 'record')} of {key} in {topic}, partition {partitions}", markup=False)
+    print_line(f"{quantity(len(story.steps), 'record')} of {key} in {topic}, partition {partitions}")
     if story.steps:
         rows = ([escape(cell) for cell in row_of(step)] for step in story.steps[-SHOWN:])
         console.print(table_of(rows, "record", "written", "value", "headers", "what happened"))
     for line in (*now(story, indices), *story.failures):
-        console.print(line, markup=False)
-    console.print(story.explained(), markup=False, style="bold")
+        print_line(line)
+    print_line(story.explained(), style="bold")
 
 
 def row_of(step: Step) -> tuple[str, ...]:

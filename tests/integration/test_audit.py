@@ -59,9 +59,9 @@ def audited(sluice: Sluice, *options: str) -> tuple[Finished, set[tuple[str, str
 
 def traced(sluice: Sluice, key: str) -> str:
     """The sentence of `./sluice trace`."""
-    done = sluice("trace", key, "--topic", TOPIC, "--index", TOPIC)
+    done = sluice("trace", key, "--topic", TOPIC, "--index", TOPIC, "--json")
     assert (done.status, done.errors) == (0, "")
-    return done.output.splitlines()[-1]
+    return str(orjson.loads(done.output)["explained"])
 
 
 def test_an_audit_finds_each_fault_and_nothing_else(
