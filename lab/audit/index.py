@@ -160,7 +160,7 @@ class Index:
             StackError: A page could not be read, or the place is no longer known.
         """
         body = {"size": SOURCES_PAGE if sources else SCROLL_PAGE, "_source": sources, "version": True}
-        body |= {"seq_no_primary_term": True, "track_total_hits": False}
+        body |= {"seq_no_primary_term": True}
         pit, _, after = place.partition(" ") if place else (self._open_pit(), "", "")
         reading = self._by_pit(pit, body, after) if pit else self._by_scroll(body)
         for page in reading:
@@ -181,7 +181,7 @@ class Index:
         try:
             while True:
                 query = {**body, "pit": {"id": pit, "keep_alive": KEEP_ALIVE}, "sort": ["_shard_doc"]}
-                query |= {"search_after": [int(after)]} if after else {}
+                query |= {"track_total_hits": False} | ({"search_after": [int(after)]} if after else {})
                 path = f"/_search?filter_path={SHOWN},hits.hits._source,hits.hits.sort{self._vectors}"
                 hits, pit, _ = checked(self.name, self._cluster.request("POST", path, query)[1])
                 if not hits:

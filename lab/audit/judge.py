@@ -162,7 +162,7 @@ def by_content(rows: Sequence[Row], stored: Sequence[Stored]) -> Judgement:
 
 def by_id(rows: Sequence[Row], stored: Sequence[Stored], terms: Terms) -> Judgement:
     """Judge the records of an id, of which the newest is to be stored, or deleted."""
-    best = max(stored, key=lambda each: each.version, default=None)
+    best = max(stored, key=lambda each: rank(each, rows, terms), default=None)
     ignored = [row for row in rows if row.is_tombstone and not terms.deletes and not row.is_newer]
     alive = [row for row in rows if row not in ignored]
     present = stored_row(alive, best, terms) if best else None
@@ -185,6 +185,12 @@ def by_id(rows: Sequence[Row], stored: Sequence[Stored], terms: Terms) -> Judgem
 def age(row: Row) -> tuple[int, int]:
     """Order of an id's records within a partition."""
     return row.version, row.offset
+
+
+def rank(each: Stored, rows: Sequence[Row], terms: Terms) -> tuple[int, tuple[int, int]]:
+    """Order of the documents of an id that several indices hold: the one of the newest record is the last."""
+    same = [age(row) for row in rows if row.hash is not None and row.hash == each.hash]
+    return each.version if terms.versions else 0, max(same, default=(-1, -1))
 
 
 def stored_row(alive: Sequence[Row], best: Stored, terms: Terms) -> Row | None:

@@ -106,6 +106,14 @@ def test_without_versions_contents_tell_which_record_is_stored(content: str | No
     assert outcome(judged([OLD, NEW], [stored(2, content)], UNVERSIONED))[1] == kinds
 
 
+def test_of_several_documents_of_an_id_that_of_its_newest_record_counts() -> None:
+    """The others are doubled, and nothing else."""
+    documents = [stored(1, "x"), stored(1, "new", "books-1"), stored(1, "old", "books-2")]
+    judgement = judged([OLD, NEW], documents, UNVERSIONED)
+    assert outcome(judgement) == ({"documents": 1, "superseded": 1}, ["doubled", "doubled"])
+    assert [each.stored for each in judgement.findings] == [documents[0], documents[2]]
+
+
 def test_tombstones_that_the_sink_ignores_leave_the_document() -> None:
     """They are counted by themselves."""
     terms = Terms(deletes=False)
