@@ -227,7 +227,7 @@ class Index:
         return found
 
     def search(self, ids: Sequence[str]) -> set[str]:
-        """Those of these ids that a search finds."""
+        """Ids among these that a search finds."""
         return {hit["_id"] for hit in self._searched(ids, sources=False)}
 
     def failures(self, name: str) -> list[str]:

@@ -65,7 +65,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Terms:
-    """What holds for all ids of an audit.
+    """Rules that hold for all ids of an audit.
 
     Attributes:
         by_content: Ids are digests of documents.

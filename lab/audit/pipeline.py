@@ -37,7 +37,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What is known of it.
+    """Facts about a pipeline.
 
     Attributes:
         group: Consumer group; `None` if none is known, so that no record is in flight.

@@ -35,7 +35,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Story:
-    """All that is known of a key.
+    """Facts about a key.
 
     Attributes:
         steps: Its records, oldest first.

@@ -166,7 +166,7 @@ def audit(
 
 
 def endpoints_of(target: TargetName, file: Path | None) -> Endpoints:
-    """Where the servers are; a target file alone names those of a cluster elsewhere."""
+    """Addresses of the servers; a target file alone names those of a cluster elsewhere."""
     return servers_of(TargetName.REMOTE if file else target, file).endpoints()
 
 

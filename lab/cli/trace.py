@@ -87,7 +87,7 @@ def row_of(step: Step) -> tuple[str, ...]:
 
 
 def fate_text(step: Step) -> str:
-    """What the pipeline did with a record, as far as its group and its queue tell."""
+    """Outcome of a record, as far as its group and its queue tell."""
     if step.letter:
         return f"dead letter {step.letter.at}"
     if step.committed is None:
@@ -96,7 +96,7 @@ def fate_text(step: Step) -> str:
 
 
 def now(story: Story, indices: list[str]) -> Iterator[str]:
-    """Where the document is now: a line for each index that may hold it."""
+    """Places of the document now: a line for each index that may hold it."""
     stored = {each.index: each for each in story.stored}
     for name in indices[-SHOWN:]:
         each = stored.get(name)

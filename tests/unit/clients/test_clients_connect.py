@@ -39,6 +39,13 @@ def test_a_connector_is_made_with_its_configuration() -> None:
     assert server.requests == [("PUT", "/connectors/books/config", {"tasks.max": "3"})]
 
 
+def test_a_configuration_is_read_and_that_of_no_connector_is_empty() -> None:
+    """404 is an answer."""
+    with rest((200, {"tasks.max": "3"}), (404, {"message": "no"})) as server:
+        worker = ConnectWorker(server.url)
+        assert (worker.config("books"), worker.config("shops")) == ({"tasks.max": "3"}, {})
+
+
 def test_a_worker_that_rebalances_is_asked_again() -> None:
     """409 says nothing of the configuration."""
     time = Time()
