@@ -304,9 +304,8 @@ class Audit:
         values = self._records_at(set(rows.values()))
         for name, place in rows.items():
             hits = found.get(name, ())
-            newest = max(records[name], key=age)
-            is_newest = (newest.partition, newest.offset) == place and not newest.is_open and newest.reason is None
-            if not (is_newest and len(hits) == 1 and (not terms.versions or hits[0]["_version"] == newest.version)):
+            newest = newest_at(place, records[name], terms)
+            if newest is None or len(hits) != 1 or (terms.versions and hits[0]["_version"] != newest.version):
                 continue
             self.outcome.compared += 1
             if paths := differing(values.get(place), hits[0], contents):
@@ -330,6 +329,14 @@ def document_row(hit: Mapping[str, Any], contents: Contents | None, rule: IdRule
     stored = stored_of(hit, contents)
     name = stored.hash if rule.name == CONTENT else hit["_id"]
     return name, stored.index, stored.version, stored.seq_no, stored.hash
+
+
+def newest_at(place: tuple[int, int], rows: Sequence[Row], terms: Terms) -> Row | None:
+    """The record at this place if its document must be what is stored of its id; `None` where that is not certain."""
+    newest = max(rows, key=age)
+    is_ordered = terms.versions or len({row.partition for row in rows}) == 1
+    is_settled = not newest.is_open and newest.reason is None
+    return newest if is_ordered and is_settled and (newest.partition, newest.offset) == place else None
 
 
 def differing(record: Record | None, hit: Mapping[str, Any], contents: Contents) -> list[str]:
