@@ -94,6 +94,7 @@ class Audit:
         store: Store,
         on_finding: Callable[[str, Finding], None],
         on_step: Steps,
+        *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.plan = plan

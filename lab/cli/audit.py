@@ -126,7 +126,7 @@ def audit(
         options = [index, begin, end, partitions, content, ignore_field, asdict(wishes), endpoints.elasticsearch_urls]
         name = hashlib.sha256(orjson.dumps([topic, index, endpoints.kafka_bootstrap])).hexdigest()[:16]
         with Store(state_dir() / "audits" / f"{name}.duckdb", orjson.dumps(options).decode(), resume=resume) as store:
-            inside = kept_range(store, audited, begin, end, numbers_in(partitions))
+            inside = kept_range(store, lambda: audited.range(begin, end, numbers_in(partitions)))
             pipeline = find_pipeline(wishes, topic, kafka, worker)
             committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
             searched = Index(cluster, index, Pace(rate))
@@ -207,13 +207,13 @@ def steps_shown() -> Iterator[Steps]:
         yield on_step
 
 
-def kept_range(store: Store, topic: Topic, begin: str | None, end: str | None, partitions: tuple[int, ...]) -> Range:
+def kept_range(store: Store, find: Callable[[], Range]) -> Range:
     """The range of an audit; of a resumed one that with which it began."""
     if kept := store.note("range"):
         whole, *offsets = orjson.loads(kept)
         first, last = ({int(each): offset for each, offset in side.items()} for side in offsets)
         return Range(first, last, whole)
-    inside = topic.range(begin, end, partitions)
+    inside = find()
     kept = orjson.dumps([inside.whole, inside.first, inside.last], option=orjson.OPT_NON_STR_KEYS).decode()
     store.set_note("range", kept)
     return inside
