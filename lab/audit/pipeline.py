@@ -106,7 +106,7 @@ def connector_config(name: str | None, group: str | None, worker: ConnectWorker)
     if group is None or not group.startswith(OF_CONNECT):
         return {}
     try:
-        return worker.config(group.removeprefix(OF_CONNECT))
+        return worker.config(group.removeprefix(OF_CONNECT)) or {}
     except StackError:
         return {}
 

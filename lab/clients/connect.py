@@ -156,17 +156,6 @@ class ConnectWorker:
             raise ProfileError("\n".join(problems))
         return tuple(key for key in sorted(config.keys() - known) if not key.startswith(READ_BY_OTHERS))
 
-    def config(self, name: str) -> dict[str, str]:
-        """The configuration of a connector; empty where there is none of that name.
-
-        Raises:
-            StackError: The worker does not answer, or with an error.
-        """
-        response = self._http.send("GET", f"/connectors/{name}/config")
-        if response.status_code == httpx.codes.NOT_FOUND:
-            return {}
-        return dict(self._answer(response, f"connector {name}: its configuration cannot be read"))
-
     def create(self, name: str, config: Mapping[str, str]) -> None:
         """Start a connector.
 

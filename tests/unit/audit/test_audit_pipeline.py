@@ -32,11 +32,11 @@ class Servers:
         """All of them."""
         return self.groups
 
-    def config(self, name: str) -> Mapping[str, str]:
+    def config(self, name: str) -> Mapping[str, str] | None:
         """The configuration of the connector `books`; of a worker that is down an error."""
         if self.answer is None:
             raise StackError("down")
-        return self.answer if name == "books" else {}
+        return self.answer if name == "books" else None
 
 
 def found(wishes: Wishes, groups: Sequence[str] = (), config: Mapping[str, str] | None = None) -> Pipeline:

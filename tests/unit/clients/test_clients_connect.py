@@ -39,11 +39,11 @@ def test_a_connector_is_made_with_its_configuration() -> None:
     assert server.requests == [("PUT", "/connectors/books/config", {"tasks.max": "3"})]
 
 
-def test_a_configuration_is_read_and_that_of_no_connector_is_empty() -> None:
+def test_a_configuration_is_read_and_there_is_none_of_no_connector() -> None:
     """404 is an answer."""
-    with rest((200, {"tasks.max": "3"}), (404, {"message": "no"})) as server:
+    with rest((200, {"name": "books", "config": {"tasks.max": "3"}}), (404, {"message": "no"})) as server:
         worker = ConnectWorker(server.url)
-        assert (worker.config("books"), worker.config("shops")) == ({"tasks.max": "3"}, {})
+        assert (worker.config("books"), worker.config("shops")) == ({"tasks.max": "3"}, None)
 
 
 def test_a_worker_that_rebalances_is_asked_again() -> None:
