@@ -13,6 +13,16 @@ BATCH_DOCUMENTS: Final = 1024
 
 Record = tuple[bytes, bytes]
 """A record's key and value."""
+Header = tuple[str, bytes | str | None]
+ROUTING_HEADER: Final = "sluice.routing"
+"""The routing of a document that has one, as UTF-8."""
+
+
+class Null(bytes):
+    """Kafka's null as a key or value: no bytes to whoever reads them, and told apart from empty ones by who sends."""
+
+
+NULL: Final = Null()
 
 
 class DatasetError(ValueError):
@@ -72,6 +82,7 @@ class Dataset(ABC):
         seed: Another seed gives other documents of the same kind.
         content_hash: Tells documents that come from outside from others; `None` where the seed does.
         is_routed: True where a document has a routing.
+        unindexable: Records that make no document: tombstones, and those without a key or JSON object.
     """
 
     name: ClassVar[str]
@@ -79,6 +90,7 @@ class Dataset(ABC):
     seed: int
     content_hash: str | None = None
     is_routed: bool = False
+    unindexable: int = 0
 
     @property
     def timeline(self) -> Timeline | None:
@@ -104,6 +116,20 @@ class Dataset(ABC):
     def routings(self, numbers: NDArray[np.int64]) -> Sequence[str | None]:
         """The routing of each of these documents; documents of one key share it."""
         return [None] * len(numbers)
+
+    def headers(self, numbers: NDArray[np.int64]) -> Sequence[list[Header]]:
+        """The headers of each of these documents; empty where no document has any."""
+        if not self.is_routed:
+            return ()
+        return [[] if routing is None else [(ROUTING_HEADER, routing)] for routing in self.routings(numbers)]
+
+    def recorded_ns(self, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:  # noqa: ARG002 - for those that have
+        """When each of these records was written, since the first one of all; `None` for documents that were made."""
+        return None
+
+    def tombstones(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:  # noqa: ARG002 - for those that have
+        """True for each of these records that deletes the document of its key; `None` where none does."""
+        return None
 
     def blocks(self, start: int, stop: int) -> Iterator[NDArray[np.int64]]:
         """The numbers [start, stop), in order, as many at a time as are made at once."""

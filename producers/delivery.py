@@ -64,7 +64,7 @@ class Delivered:
         failed: Given up; `failures` says why.
         source_bytes: Size of the documents delivered (keys and headers not counted).
         entities: Books, or whatever the dataset counts, that the documents of the range describe.
-        rate_docs_per_s: The rate that was asked for; `None` for as fast as possible.
+        rate_docs_per_s: The rate that was asked for; `None` for as fast as possible, or as recorded.
         first_intended_s: When the first document was due.
         last_acknowledged_s: When Kafka had acknowledged, or the client had given up, the last one.
         late_documents: Documents sent more than 100 ms after they were due.
@@ -75,6 +75,7 @@ class Delivered:
         cpu_s: CPU time of all producer processes, their start not counted.
         failures: By reason, most frequent first.
         latencies: The histogram that `latency_ms` is of, encoded; empty when none was acknowledged.
+        pace: By what recorded times were divided; `None` for documents that were not due as they were recorded.
     """
 
     produced: int
@@ -92,6 +93,7 @@ class Delivered:
     cpu_s: float
     failures: tuple[Failure, ...]
     latencies: str = ""
+    pace: float | None = None
 
 
 def total_in_sequence(parts: Sequence[Delivered]) -> Delivered:

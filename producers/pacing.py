@@ -29,24 +29,36 @@ class Schedule:
         started_ns: When document `first` is due, on the monotonic clock.
         started_epoch_us: The same instant in microseconds since the Unix epoch.
         first: Number of the first document.
-        rate_docs_per_s: Over all processes; `None` for as fast as possible.
+        rate_docs_per_s: Over all processes; `None` for as fast as possible, or as recorded.
+        pace: Recorded times are divided by it; `None` for documents that are not due as they were recorded.
     """
 
     started_ns: int
     started_epoch_us: int
     first: int
     rate_docs_per_s: float | None
+    pace: float | None = None
 
     def __post_init__(self) -> None:
         if self.rate_docs_per_s is not None and not self.rate_docs_per_s > 0:
             raise ValueError(f"rate_docs_per_s: got {self.rate_docs_per_s}, expected more than 0")
 
-    def due_ns(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """When each document is due, on the monotonic clock: started + (number - first) / rate.
+    @property
+    def is_paced(self) -> bool:
+        """True if documents have due times."""
+        return self.rate_docs_per_s is not None or self.pace is not None
+
+    def due_ns(self, numbers: NDArray[np.int64], recorded_ns: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """When each document is due, on the monotonic clock: started + (number - first) / rate, or as recorded.
+
+        Args:
+            recorded_ns: When each was written, since the first one of all was.
 
         Raises:
-            ValueError: There is no rate.
+            ValueError: There is neither a rate nor a recorded time.
         """
+        if self.pace is not None and recorded_ns is not None:
+            return np.rint(recorded_ns / self.pace).astype(np.int64) + self.started_ns
         if self.rate_docs_per_s is None:
             raise ValueError("without a rate no document has a due time of its own")
         after_ns: NDArray[np.int64] = np.rint((numbers - self.first) * (1e9 / self.rate_docs_per_s)).astype(np.int64)

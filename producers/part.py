@@ -45,6 +45,10 @@ class Part(Dataset):
         """The routing of each of these documents."""
         return self.whole.routings(self.numbers[numbers])
 
+    def tombstones(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """True for each of these records that deletes the document of its key."""
+        return self.whole.tombstones(self.numbers[numbers])
+
     def entities(self, start: int, stop: int) -> int:
         """How many entities the documents [start, stop) describe."""
         runs = np.split(self.numbers[start:stop], np.flatnonzero(np.diff(self.numbers[start:stop]) > 1) + 1)

@@ -5,7 +5,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -43,6 +43,7 @@ def produce(
     processes: int = 1,
     share: Share = WHOLE,
     rate_docs_per_s: float | None = None,
+    pace: float | None = None,
     start_at_s: float | None = None,
     progress: ProgressListener | None = None,
 ) -> Delivered:
@@ -60,6 +61,7 @@ def produce(
         processes: How many processes share the work. Documents of one key always go through one.
         share: Which of several drivers this one is; each sends its own documents of the same schedule.
         rate_docs_per_s: Over all processes and shares, on an absolute schedule; `None` for as fast as possible.
+        pace: Send each document when it was recorded, in so many times less time; in place of a rate.
         start_at_s: When the first document of all is due, in seconds since the Unix epoch; `None` for at once.
         progress: Called about five times a second, in the caller's thread.
 
@@ -72,9 +74,10 @@ def produce(
     _check(dataset, (start, stop), processes, client)
     # Each process has one topic, and each topic as many processes.
     processes = -(-processes // len(topics)) * len(topics)
-    schedule = Schedule(0, 0, start, rate_docs_per_s)
+    schedule = Schedule(0, 0, start, rate_docs_per_s, pace)
+    whole = processes * share.of
     tasks = [
-        Task(dataset, topics[n % len(topics)], start, stop, n, processes * share.of, rate_docs_per_s, dict(client))
+        Task(dataset, topics[n % len(topics)], start, stop, n, whole, rate_docs_per_s, dict(client), pace)
         for n in share.processes(processes)
     ]
     documents, entities = share.size(dataset, (start, stop), processes)
@@ -123,7 +126,7 @@ def client_refusal(client: Mapping[str, str | int | float | bool]) -> str | None
 
 def _starting_soon(schedule: Schedule) -> Schedule:
     epoch_us = (time.time_ns() + START_DELAY_NS) // 1000
-    return Schedule(time.monotonic_ns() + START_DELAY_NS, epoch_us, schedule.first, schedule.rate_docs_per_s)
+    return replace(schedule, started_ns=time.monotonic_ns() + START_DELAY_NS, started_epoch_us=epoch_us)
 
 
 def _starting_at(schedule: Schedule, start_at_s: float) -> Schedule:
@@ -140,7 +143,7 @@ def _starting_at(schedule: Schedule, start_at_s: float) -> Schedule:
     # The wall clock is asked again: it may have been set while we waited.
     remaining_ns = int(start_at_s * 1e9) - time.time_ns()
     started_ns = time.monotonic_ns() + remaining_ns
-    return Schedule(started_ns, int(start_at_s * 1e6), schedule.first, schedule.rate_docs_per_s)
+    return replace(schedule, started_ns=started_ns, started_epoch_us=int(start_at_s * 1e6))
 
 
 def instant(at_s: float) -> str:
@@ -237,6 +240,7 @@ class _Crew:
             source_bytes=counts["source_bytes"],
             entities=entities,
             rate_docs_per_s=schedule.rate_docs_per_s,
+            pace=schedule.pace,
             first_intended_s=schedule.started_epoch_us / 1e6,
             last_acknowledged_s=schedule.epoch_us(last_ns) / 1e6,
             late_documents=counts["late_documents"],

@@ -17,15 +17,13 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException
 from numpy.typing import NDArray
 
-from producers.dataset import BATCH_DOCUMENTS, Dataset, Record
+from producers.dataset import BATCH_DOCUMENTS, NULL, Dataset, Header, Record
 from producers.delivery import Failure, ProduceError
 from producers.latency import Latencies
 from producers.pacing import LATE_NS, Clock, Schedule
 
 INTENDED_SEND_TIME_HEADER: Final = "sluice.intended-send-time-us"
 """Eight bytes, big-endian: microseconds since the Unix epoch."""
-ROUTING_HEADER: Final = "sluice.routing"
-"""The routing of a document that has one, as UTF-8."""
 GROUP_DOCUMENTS: Final = 64
 """Documents sent between two looks at the clock and at the acknowledgements."""
 REPORT_INTERVAL_NS: Final = 200_000_000
@@ -37,8 +35,8 @@ EVERY_DOCUMENT_BELOW_DOCS_PER_S: Final = 2000.0
 SAMPLE_EVERY: Final = 16
 
 
-Header = list[tuple[str, str | bytes | None]]
-NO_HEADER: Final[Header] = []
+Headers = list[Header]
+NO_HEADERS: Final[Headers] = []
 
 
 class Client(Protocol):
@@ -47,10 +45,10 @@ class Client(Protocol):
     def produce(
         self,
         topic: str,
-        value: bytes,
-        key: bytes,
+        value: bytes | None,
+        key: bytes | None,
         *,
-        headers: Header,
+        headers: Headers,
         on_delivery: Callable[[KafkaError | None, Any], None],
     ) -> None:
         """Queue a record; BufferError when the queue is full."""
@@ -133,21 +131,27 @@ class Sending:
         """Why documents failed, most frequent first."""
         return tuple(Failure(code, self._reasons[code], count) for code, count in self._failures.most_common())
 
-    def send(self, numbers: NDArray[np.int64], records: Sequence[Record], routings: Sequence[str | None] = ()) -> None:
+    def send(
+        self,
+        numbers: NDArray[np.int64],
+        records: Sequence[Record],
+        headers: Sequence[Headers] = (),
+        recorded_ns: NDArray[np.int64] | None = None,
+    ) -> None:
         """Hand these documents to the client, each when it is due.
 
         Args:
-            routings: Of each document; empty where none has one.
+            headers: Of each document; empty where none has one.
+            recorded_ns: When each was written, since the first one of all; `None` where that is not known.
 
         Raises:
             ProduceError: The client cannot go on.
         """
-        headers: list[Header] = [[] if routing is None else [(ROUTING_HEADER, routing)] for routing in routings]
-        headers = headers or [NO_HEADER] * len(records)
-        if self._schedule.rate_docs_per_s is None:
-            self._send_at_once(records, headers)
+        headers = headers or [NO_HEADERS] * len(records)
+        if self._schedule.is_paced:
+            self._send_when_due(self._schedule.due_ns(numbers, recorded_ns), records, headers)
         else:
-            self._send_when_due(self._schedule.due_ns(numbers), records, headers)
+            self._send_at_once(records, headers)
 
     def finish(self) -> None:
         """Wait until every document is acknowledged or given up."""
@@ -160,7 +164,7 @@ class Sending:
             )
         self._report(self)
 
-    def _send_at_once(self, records: Sequence[Record], headers: Sequence[Header]) -> None:
+    def _send_at_once(self, records: Sequence[Record], headers: Sequence[Headers]) -> None:
         """A document is due when it is handed over; the documents of one group share one time.
 
         The record's own timestamp says that time, to the millisecond: a header beside it would only cost every reader.
@@ -172,7 +176,7 @@ class Sending:
                 self._hand_over(key, value, headers[first + place], self._callback(place, now_ns))
             self._handed_over(group, now_ns)
 
-    def _send_when_due(self, due_ns: NDArray[np.int64], records: Sequence[Record], headers: Sequence[Header]) -> None:
+    def _send_when_due(self, due_ns: NDArray[np.int64], records: Sequence[Record], headers: Sequence[Headers]) -> None:
         intended = self._schedule.epoch_headers(due_ns)
         due = due_ns.tolist()
         first = 0
@@ -185,7 +189,7 @@ class Sending:
                 continue
             for place in range(first, last):
                 key, value = records[place]
-                header: Header = [(INTENDED_SEND_TIME_HEADER, intended[place]), *headers[place]]
+                header: Headers = [(INTENDED_SEND_TIME_HEADER, intended[place]), *headers[place]]
                 self._hand_over(key, value, header, self._callback(place, due[place]))
             self.late_documents += bisect_right(due, now_ns - LATE_NS - 1, lo=first, hi=last) - first
             self._handed_over(islice(records, first, last), now_ns)
@@ -200,11 +204,12 @@ class Sending:
         return partial(self._on_timed_delivery, due_ns)
 
     def _hand_over(
-        self, key: bytes, value: bytes, headers: Header, on_delivery: Callable[[KafkaError | None, Any], None]
+        self, key: bytes, value: bytes, headers: Headers, on_delivery: Callable[[KafkaError | None, Any], None]
     ) -> None:
+        sent, by_key = None if value is NULL else value, None if key is NULL else key
         while True:
             try:
-                self._client.produce(self._topic, value, key, headers=headers, on_delivery=on_delivery)
+                self._client.produce(self._topic, sent, by_key, headers=headers, on_delivery=on_delivery)
             except BufferError:
                 self._client.poll(LONGEST_WAIT_S)
                 self._report_if_due(self._clock.monotonic_ns())

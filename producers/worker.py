@@ -49,6 +49,7 @@ class Task:
     processes: int
     rate_docs_per_s: float | None
     client: Mapping[str, str | int | float | bool]
+    pace: float | None = None
 
 
 class SystemClock:
@@ -88,8 +89,8 @@ def send_share(task: Task, schedule: Schedule, client: Producer, answers: Answer
         report=lambda sending: answers.write("progress", **_counts(sending)),
     )
     for numbers in owned_blocks(task.dataset, (task.start, task.stop), task.process, task.processes):
-        routings = task.dataset.routings(numbers) if task.dataset.is_routed else ()
-        sending.send(numbers, task.dataset.records(numbers), routings)
+        records, headers = task.dataset.records(numbers), task.dataset.headers(numbers)
+        sending.send(numbers, records, headers, task.dataset.recorded_ns(numbers) if task.pace else None)
     sending.finish()
     return sending
 

@@ -99,6 +99,11 @@ def figure(value: float | None, unit: str) -> str:
     return f"{shown}{NARROW_SPACE}{unit}"
 
 
+def pace_text(pace: float) -> str:
+    """A pace in words, by the number that recorded times were divided by."""
+    return "its recorded pace" if pace == 1 else f"{number(pace)} × its recorded pace"
+
+
 def clock_text(clock: "ClockOffset") -> str:
     """Relation of a clock to the one named next: `300 ± 2.1 ms ahead of`, `within 2.1 ms of`."""
     if abs(clock.ahead_ms) <= clock.bound_ms:

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.markup import escape
 
@@ -37,6 +38,7 @@ from lab.display import print_report, print_warnings
 from lab.engines import ENGINES
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
+from lab.profiles.models import Recorded
 from lab.run.folder import check_runs
 from lab.run.load.drivers import Drivers
 from lab.run.names import index_name, kept_index
@@ -256,6 +258,17 @@ def dataset_of(profile: Profile) -> Dataset:
     if section.books is not None:
         options["books"] = section.books
     try:
-        return registry.make_dataset(section.name, documents=section.documents, seed=section.seed, **options)
+        dataset = registry.make_dataset(section.name, documents=section.documents, seed=section.seed, **options)
     except DatasetError as error:
         raise ProfileError(f"dataset: {error}") from error
+    load = profile.load
+    if isinstance(load, Recorded) and dataset.recorded_ns(np.zeros(1, dtype=np.int64)) is None:
+        raise ProfileError(
+            f"load.pace: got {load.pace} for documents without recorded times, expected a slice of `sluice capture`"
+        )
+    if dataset.unindexable and not load.uses_kafka:
+        raise ProfileError(
+            f"dataset: {dataset.unindexable:,} records of the slice have no key or no JSON object, expected a load "
+            "through Kafka, which takes them"
+        )
+    return dataset

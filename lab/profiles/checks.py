@@ -93,6 +93,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
 
 _OF_OTHER_LOADS: tuple[tuple[Collection[str], str], ...] = (
     (ONLY_QUERIES, "got a setting of query-only loads, expected none, or `mode: query`"),
+    (("pace",), "got a pace for another load, expected none, or `mode: stream`"),
     (("via",), "got it for a query-only load, expected none, or another `mode`"),
     (Direct.model_fields, "got a setting of direct loads, expected none, or `via: direct`"),
     (Rally.model_fields, "got a setting of Rally loads, expected none, or `via: rally`"),
@@ -109,7 +110,7 @@ def unknown_key(path: TreePath) -> str:
     """What to say about a key that a profile does not have: what was probably meant, or where it belongs."""
     name = str(path[-1])
     if path == ("load", "rate_docs_per_s"):
-        return "got a rate for a drain, expected none, or `mode: stream`"
+        return "got a rate for a drain or beside a pace, expected none, or `mode: stream` without a pace"
     if path == ("load", name):
         for names, message in _OF_OTHER_LOADS:
             if name in names:

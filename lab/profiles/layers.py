@@ -7,7 +7,8 @@ an inherited value meaningless takes that value with it:
 - another dataset drops the inherited options that it does not have, and the inherited mapping;
 - another mapping drops the inherited `disabled_fields`, as everything does that drops the mapping;
 - another model of the same dataset drops the inherited mapping;
-- `load.mode: drain` drops an inherited rate; another mode or `load.via` drops what only a drain has;
+- `load.mode: drain` drops an inherited rate or pace, and each of the two drops the other one; another mode or
+  `load.via` drops what only a drain has;
 - `load.via: direct` or `rally` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
 - `load.via` drops what only loads of another way have;
 - `load.mode: query` drops the inherited rate, `via` with what only a load of that way has, and the same sections;
@@ -113,7 +114,9 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
     if nearer.at("dataset", "documents") or nearer.at("dataset", "books"):
         yield from (("dataset", "documents"), ("dataset", "books"))
     mode, via = _stated(nearer, "load", "mode"), _stated(nearer, "load", "via")
-    if mode == "drain" or via in NOT_KAFKA:
+    if mode in ("drain", "query") or via in NOT_KAFKA or nearer.at("load", "rate_docs_per_s"):
+        yield ("load", "pace")
+    if mode == "drain" or via in NOT_KAFKA or nearer.at("load", "pace"):
         yield ("load", "rate_docs_per_s")
     if mode in ("stream", "query") or via in NOT_KAFKA:
         yield from (("load", name) for name in ONLY_DRAINS)

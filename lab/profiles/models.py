@@ -7,7 +7,7 @@ systems gave them and are passed on verbatim.
 import hashlib
 import json
 from collections.abc import Mapping
-from math import isfinite
+from math import inf, isfinite
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -249,6 +249,42 @@ class Stream(LoadSection):
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
 
+def _pace(written: object) -> object:
+    """The text of a pace, without blanks."""
+    text = str(written).replace(" ", "")
+    if text != "recorded" and not (text.endswith("x") and _positive(text[:-1])):
+        raise PydanticCustomError("pace", "`recorded`, or a multiple of that, such as `2x`")
+    return text
+
+
+def _positive(text: str) -> bool:
+    try:
+        return 0 < float(text) < inf
+    except ValueError:
+        return False
+
+
+class Recorded(HasNoRate, LoadSection):
+    """The connector runs while the records of a slice are produced as they were recorded."""
+
+    uses_kafka = True
+    ramp: ClassVar[None] = None
+
+    mode: Literal["stream"] = Field(description=MODE)
+    via: Literal["kafka"] = Field("kafka", description=VIA)
+    pace: Annotated[str, BeforeValidator(_pace)] = Field(
+        description="recorded: each record of a slice after the time that lay between it and the first one; 2x: half "
+        "that time"
+    )
+    queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
+    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
+
+    @property
+    def speed(self) -> float:
+        """The number by which recorded times are divided."""
+        return 1.0 if self.pace == "recorded" else float(self.pace.removesuffix("x"))
+
+
 class Direct(SendsNoQueries, LoadSection):
     """No Kafka and no sink: ready-made bulk requests of the same documents, ids and versions.
 
@@ -301,7 +337,7 @@ class QueryOnly(HasNoRate, LoadSection):
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
 
-KINDS_OF_LOAD: tuple[type[LoadSection], ...] = (Drain, Stream, Direct, Rally, QueryOnly)
+KINDS_OF_LOAD: tuple[type[LoadSection], ...] = (Drain, Stream, Recorded, Direct, Rally, QueryOnly)
 
 NOT_KAFKA = ("direct", "rally")
 """Ways of a load that know neither Kafka nor a sink."""
@@ -314,18 +350,24 @@ def keys_only_of(kind: type[LoadSection]) -> tuple[str, ...]:
 
 
 def load_kind(load: object) -> object:
-    """Which of the loads a section asks for: its `via` where that knows no Kafka, or else its mode, `drain` if none."""
+    """Which of the loads a section asks for: its `via` where that knows no Kafka, or else its mode, `drain` if none.
 
-    def stated(name: str, default: str) -> object:
+    A stream with a pace is a load of its own.
+    """
+
+    def stated(name: str, default: str | None) -> object:
         return load.get(name, default) if isinstance(load, Mapping) else getattr(load, name, default)
 
     mode, via = stated("mode", "drain"), stated("via", "kafka")
+    if mode == "stream" and via not in NOT_KAFKA and stated("pace", None) is not None:
+        return "recorded"
     return via if mode != "query" and via in NOT_KAFKA else mode
 
 
 Load = Annotated[
     Annotated[Drain, Tag("drain")]
     | Annotated[Stream, Tag("stream")]
+    | Annotated[Recorded, Tag("recorded")]
     | Annotated[Direct, Tag("direct")]
     | Annotated[Rally, Tag("rally")]
     | Annotated[QueryOnly, Tag("query")],

@@ -154,7 +154,7 @@ class Delivery(Record):
     Attributes:
         source_bytes: Size of the documents delivered (keys and headers not counted).
         entities: Books, or whatever the dataset counts, that these documents describe.
-        rate_docs_per_s: The rate that was asked for; `None` for as fast as possible.
+        rate_docs_per_s: The rate that was asked for; `None` for as fast as possible, or as recorded.
         first_intended_s: When the first document was due.
         last_acknowledged_s: When Kafka had acknowledged the last one.
         late_documents: Documents sent more than 100 ms after they were due.
@@ -163,6 +163,7 @@ class Delivery(Record):
         latencies_clamped: How many of them took longer than an hour and were counted as one.
         cpu_s: CPU time of all producer processes.
         earlier_run: The run of the same suite that filled the topic, if it was another one.
+        pace: By what recorded times were divided; `None` for documents that were not due as they were recorded.
     """
 
     source_bytes: Count
@@ -176,6 +177,7 @@ class Delivery(Record):
     latencies_clamped: Count | None = None
     cpu_s: float
     earlier_run: str | None = None
+    pace: float | None = None
 
 
 class DirectLoad(Record):

@@ -20,6 +20,7 @@ class Documents(Record):
         dropped: Records that a sink which is to store nothing has read and let go; they belong to that sum, as do:
         redirected: Records whose document is in the failure store of the data stream, by the sink's ledger.
         dropped_by_pipeline: Records whose document an ingest pipeline dropped, by the sink's ledger.
+        deleted: Tombstones of a key; the documents that they deleted are among those already there.
         skipped: Records that the worker did not hand to the sink and that are no dead letters: a converter or a
             transform failed, or a transform removed them.
         missing: Documents expected in the index, but not there.
@@ -38,6 +39,7 @@ class Documents(Record):
     redirected: Count = 0
     dropped_by_pipeline: Count = 0
     skipped: Count = 0
+    deleted: Count = 0
     missing: Count
     unexpected: Count
     sampled: Count
@@ -49,6 +51,7 @@ class Documents(Record):
         counts = (
             ("redirected to the failure store", self.redirected),
             ("dropped by an ingest pipeline", self.dropped_by_pipeline),
+            ("tombstones, which delete", self.deleted),
             ("not handed to the sink by the worker", self.skipped),
         )
         return tuple((what, records) for what, records in counts if records)

@@ -13,18 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from producers.dataset import Dataset, DatasetError, Record
+from producers.datasets.slice import LONGEST_KEY_BYTES, RECORD_OVERHEAD_BYTES, SliceRecords, make_slice
 from producers.datasets.source.copy import copy_of, document_in, text_in
 from producers.datasets.source.document import Document, parsed_document
 from producers.datasets.source.read import documents_of, is_plain, needs_rewriting
+from producers.datasets.source.slice import slice_header
 from producers.datasets.source.unpack import CHUNK_BYTES
 from producers.json_values import loaded
 
 __all__ = ["FileDocuments", "is_plain", "key_of", "make_file", "numbered_documents", "parsed_document"]
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 1 << 20
-RECORD_OVERHEAD_BYTES: Final = 150
-"""What Kafka adds to key and value: the head of a batch (61), of a record (up to 21), and the send-time header (41)."""
-LONGEST_KEY_BYTES: Final = 512
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 ID: Final = "_id"
 """As the name of the key field: the id that the file gives a document beside its fields."""
@@ -124,8 +123,8 @@ def make_file(
     key: str | None = None,
     timestamp: str | None = None,
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
-) -> FileDocuments:
-    """The documents of a file; all of them, or the first so many.
+) -> FileDocuments | SliceRecords:
+    """The documents of a file, or the records of a slice; all of them, or the first so many.
 
     Reads the whole file once. Memory: 16 bytes per document. Unless it is plain, with a document on each line, the
     documents are copied to a temporary file without a name, which goes when this process ends.
@@ -133,6 +132,10 @@ def make_file(
     Raises:
         DatasetError: The file cannot be read, or a document does not serve: it is named as `file:line`.
     """
+    if slice_header(path):
+        for option in filter(None, (key and "key", timestamp and "timestamp")):
+            raise DatasetError(f"{option}: got one for {path}, which is a slice: its records have keys and times")
+        return make_slice(path, documents=documents, seed=seed, max_message_bytes=max_message_bytes)
     reading = _Reading(path, key, timestamp, max_message_bytes)
     own = Path(path).resolve()
     is_own = is_plain(path) and reading.take_all(own, documents)

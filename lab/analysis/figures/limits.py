@@ -184,7 +184,8 @@ def _merge_throttling(stages: Evidence) -> Limit | None:
 def _producer(run: Run, stages: Evidence) -> Limit | None:
     if run.delivery is None or run.load != "stream" or not stages.lag_is_small:
         return None
-    has_schedule = requested_rate_docs_per_s(run) is not None or run.document_ramp is not None
+    is_timed = requested_rate_docs_per_s(run) is not None or run.delivery.pace is not None
+    has_schedule = is_timed or run.document_ramp is not None
     if has_schedule and not is_delivered_late(run):
         return None
     late = run.delivery.late_documents

@@ -273,7 +273,7 @@ def _taken(run: Run, here: Sequence[Sample]) -> str | None:
 def late_producer(run: Run) -> RunWarning | None:
     """Documents that were sent after they were due."""
     late = run.delivery.late_documents if run.delivery else 0
-    if run.delivery is None or run.delivery.rate_docs_per_s is None or not late:
+    if run.delivery is None or not (run.delivery.rate_docs_per_s or run.delivery.pace) or not late:
         return None
     return RunWarning(
         kind=WarningKind.LATE_PRODUCER,

@@ -9,7 +9,7 @@ from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.report_page.sections import IF_KNOWN
 from lab.analysis.report_page.summary import window_phrase
-from lab.analysis.text import NARROW_SPACE, duration, figure
+from lab.analysis.text import NARROW_SPACE, duration, figure, pace_text
 from lab.records.result import Result
 from lab.records.run import Run, WarningKind
 
@@ -82,7 +82,8 @@ def hero_caption(run: Run, result: Result) -> str:
     """Over which time, or under which load, the main figure was measured."""
     chosen = _hero_metric(run, result)
     if chosen == PACED:
-        at = f"at {figure(requested_rate_docs_per_s(run), 'docs/s')}"
+        pace = run.delivery.pace if run.delivery else None
+        at = f"at {pace_text(pace) if pace else figure(requested_rate_docs_per_s(run), 'docs/s')}"
         warm_up = f"after {duration(run.sink_histograms.warm_up_s or 0.0)} of warm-up"
         return f"{at}, {warm_up}; one document in a hundred took longer"
     if chosen and chosen[0] == "deployment_s":
@@ -91,7 +92,8 @@ def hero_caption(run: Run, result: Result) -> str:
 
 
 def _hero_metric(run: Run, result: Result) -> tuple[str, str] | None:
-    is_paced = run.load == "stream" and requested_rate_docs_per_s(run) and shortfall(result) is None
+    is_timed = requested_rate_docs_per_s(run) or (run.delivery and run.delivery.pace)
+    is_paced = run.load == "stream" and is_timed and shortfall(result) is None
     candidates = (*HEROES[:-1], PACED, HEROES[-1]) if is_paced else HEROES
     known = (chosen for chosen in candidates if value_of(result.metrics, *chosen) is not None)
     return next((chosen for chosen in known if is_measured(result, chosen[0])), None)

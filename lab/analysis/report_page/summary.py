@@ -2,7 +2,7 @@
 
 from lab.analysis.figures.load_figures import why_no_window
 from lab.analysis.report_page.queries import answers_text, clients_text, questions_text
-from lab.analysis.text import bytes_text, count, duration, number
+from lab.analysis.text import bytes_text, count, duration, number, pace_text
 from lab.records.result import Result
 from lab.records.run import Environment, Run
 from lab.records.verification import Documents, Verification
@@ -45,6 +45,8 @@ def route_phrase(run: Run) -> str:
     if run.load == "drain":
         return f"put into Kafka and then drained through {pipeline} into"
     rate = run.delivery.rate_docs_per_s if run.delivery else None
+    if run.delivery and run.delivery.pace:
+        return f"streamed at {pace_text(run.delivery.pace)} through Kafka and {pipeline} into"
     if rate is None:
         return f"streamed through Kafka and {pipeline}, as fast as possible, into"
     return f"streamed at {number(rate)}/s through Kafka and {pipeline} into"

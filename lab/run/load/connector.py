@@ -14,8 +14,7 @@ from lab.profiles.connector_keys import OURS
 from lab.profiles.mapping import TEMPLATES, load_template
 from lab.run.names import Names
 from lab.run.phases import RunContext
-from producers.dataset import Dataset
-from producers.sending import ROUTING_HEADER
+from producers.dataset import ROUTING_HEADER, Dataset
 
 ELASTICSEARCH_URLS = "connection.url"
 ROUTES = "expected a connector of ours, or `load: {via: direct}`: the documents have a routing"

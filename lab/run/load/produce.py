@@ -9,6 +9,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
 from lab.profiles import Profile
+from lab.profiles.models import Recorded
 from lab.records.run import PhaseName
 from lab.run.phases import RunContext
 from producers.delivery import Delivered, ProduceError, Progress
@@ -39,7 +40,7 @@ class Producing:
         return self.produce("fill", "filling the topic", None)
 
     def stream(self, check_sink: Callable[[], None]) -> Delivered:
-        """Produce at the profile's rate, while the sink runs; an error of `check_sink` ends it."""
+        """Produce at the profile's rate, or as recorded, while the sink runs; an error of `check_sink` ends it."""
         self._check_sink = check_sink
         return self.produce("load", "streaming", self.run.profile.load.rate_docs_per_s)
 
@@ -68,6 +69,7 @@ class Producing:
                 stop=stop,
                 processes=self.run.profile.producer.processes,
                 rate_docs_per_s=rate_docs_per_s,
+                pace=load.speed if isinstance(load := self.run.profile.load, Recorded) else None,
                 progress=lambda progress: self.on_produced(progress, start),
             )
         except ProduceError as error:

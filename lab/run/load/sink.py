@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import httpx
+import numpy as np
 
 from lab.clients.connect import ConnectWorker
 from lab.errors import ProfileError, SluiceError, StackError
@@ -55,7 +56,8 @@ class Sink:
         """Check the pipeline's settings on the servers.
 
         Raises:
-            ProfileError: One is refused, or the pipeline cannot route documents as their file says.
+            ProfileError: One is refused, or the pipeline cannot route documents as their file says, or leaves records
+                of a slice that cannot be verified.
         """
         sink = self.run.profile.sink
         if not sink.is_connector and self.run.dataset.is_routed:
@@ -66,6 +68,19 @@ class Sink:
         settings = sink.config if sink.pipeline else {}
         told = self._asked(self.pipeline.description)
         self.config = {name: str(value) for name, value in {**named, **settings, **told}.items()}
+        if self.run.dataset.unindexable and self.run.profile.verify.expect == "stored":
+            self.refuse_unverifiable()
+
+    def refuse_unverifiable(self) -> None:
+        """Raise ProfileError if what the pipeline does with tombstones and bad records is not known by their keys."""
+        if self.ids_are_generated:
+            raise ProfileError("sink: got ids that the cluster makes, expected others: the slice has bad records")
+        deletes = self.config.get("behavior.on.null.values") == "delete" and self.key_is_id
+        if not deletes and self.run.dataset.tombstones(np.zeros(0, dtype=np.int64)) is not None:
+            raise ProfileError(
+                "sink: expected ids from keys and `behavior.on.null.values: delete`: the slice has tombstones, which "
+                "delete documents"
+            )
 
     @property
     def key_is_id(self) -> bool:

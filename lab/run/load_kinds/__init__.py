@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lab.profiles.models import Direct, Drain, QueryOnly, Rally, Stream
+from lab.profiles.models import Direct, Drain, QueryOnly, Rally, Recorded, Stream
 from lab.run.load_kinds.base import Clients, Loading
 from lab.run.load_kinds.direct import DirectLoading
 from lab.run.load_kinds.kafka import Draining, Streaming
@@ -14,6 +14,7 @@ from lab.run.phases import RunContext
 KINDS: Mapping[type, Callable[[RunContext, Clients, Any], Loading[Any]]] = {
     Drain: Draining,
     Stream: Streaming,
+    Recorded: Streaming,
     Direct: DirectLoading,
     Rally: RallyLoading,
     QueryOnly: QueryLoading,

@@ -6,7 +6,7 @@ from typing import Any
 
 from lab.monitor import Sources
 from lab.profiles.index_settings import refresh_interval_s
-from lab.profiles.models import Drain, Stream
+from lab.profiles.models import Drain, Recorded, Stream
 from lab.records.drivers import Driver
 from lab.records.queries import DocumentRamp
 from lab.records.run import Delivery
@@ -169,10 +169,10 @@ class Draining(KafkaLoading[Drain]):
             self.histograms = self.histograms.model_copy(update={"record_age": None})
 
 
-class Streaming(KafkaLoading[Stream]):
+class Streaming(KafkaLoading[Stream | Recorded]):
     """A stream: documents are produced while the sink runs, here or by drivers, and queries may be sent meanwhile."""
 
-    def __init__(self, run: RunContext, clients: Clients, section: Stream) -> None:
+    def __init__(self, run: RunContext, clients: Clients, section: Stream | Recorded) -> None:
         super().__init__(run, clients, section)
         self.warm_up = StreamWarmUp(self.sink.histograms)
         self.sending: QuerySending | None = None
@@ -205,13 +205,13 @@ class Streaming(KafkaLoading[Stream]):
         self.sink.drain(latest, self.delivered.delivered)
 
     def produce(self, latest: Latest) -> Delivered:
-        """Produce at the profile's rate, or at one that rises, or have drivers on other hosts do so."""
+        """Produce at the profile's rate, at one that rises, or as recorded, or have drivers on other hosts do so."""
         if self.run.drivers:
             driven = DrivenStream(self.producing, self.run.drivers, latest, self.check)
             delivered = driven.run()
             self.drivers = driven.drivers
             return delivered
-        if self.section.ramp is None:
+        if isinstance(self.section, Recorded) or self.section.ramp is None:
             return self.producing.stream(self.check)
         rate = self.section.rate_docs_per_s
         rising = RisingStream(self.producing, self.sink, self.section.ramp, rate, latest=latest, check=self.check)

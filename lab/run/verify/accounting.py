@@ -70,10 +70,12 @@ class Comparison:
 
     Attributes:
         indexed: Ids that have records and are stored.
-        already_there: Records beyond one of an id that is stored, dead letters not counted.
+        already_there: Records beyond one of an id that is stored, dead letters not counted, and those that a tombstone
+            has deleted.
         missing: Hashes of ids that have a record which was not dead-lettered, and are not stored.
         unexpected: Stored ids that no record has.
         duplicates: Stored ids beyond one of the same.
+        deleted: Tombstones.
     """
 
     indexed: int
@@ -81,6 +83,7 @@ class Comparison:
     missing: Hashes
     unexpected: int
     duplicates: int
+    deleted: int = 0
 
 
 def hash_of(document_id: str | bytes) -> int:
@@ -117,6 +120,31 @@ def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes, times: Has
         missing=ids[~is_stored & (alive > 0)],
         unexpected=len(distinct) - indexed,
         duplicates=int((times_stored - 1).sum()),
+    )
+
+
+def compare_deleted(
+    record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes, tombstones: NDArray[np.bool_]
+) -> Comparison:
+    """Hold what is stored against the records, of which some delete the document of their id.
+
+    An id with dead letters behind a tombstone may be absent: which of its records were refused is not known.
+
+    Args:
+        record_ids: The id of each record, in the order in which records of one id were sent.
+        tombstones: True for each record that is one.
+    """
+    ids, last = np.unique(record_ids[::-1], return_index=True)
+    is_gone = tombstones[::-1][last]
+    in_doubt = np.isin(ids, record_ids[tombstones]) & np.isin(ids, dead_ids) & ~np.isin(ids, stored_ids)
+    of_gone = np.isin(record_ids, ids[is_gone | in_doubt])
+    kept, times = record_ids[~of_gone], (~tombstones[~of_gone]).astype(np.int64)
+    comparison = compare(kept, stored_ids, dead_ids, times)
+    deleted_before = int((of_gone & ~tombstones).sum()) - int(np.isin(dead_ids, record_ids[of_gone]).sum())
+    return replace(
+        comparison,
+        already_there=comparison.already_there + deleted_before,
+        deleted=int(tombstones.sum()),
     )
 
 
@@ -221,6 +249,7 @@ def account_for(
         redirected=unindexed.redirected,
         dropped_by_pipeline=unindexed.dropped_by_pipeline,
         skipped=unindexed.skipped(len(letters)),
+        deleted=comparison.deleted,
         missing=len(comparison.missing),
         unexpected=comparison.unexpected + comparison.duplicates,
         sampled=sampled,
@@ -299,7 +328,7 @@ def storage_problems(
 ) -> Iterator[str]:
     """One sentence for each sum between topic and index that does not add up."""
     yield from index_problems(comparison, missing_named, mismatches, documents.sampled, "this run")
-    elsewhere = documents.redirected + documents.dropped_by_pipeline + documents.skipped
+    elsewhere = sum(records for _, records in documents.elsewhere)
     accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0) + elsewhere
     if documents.loaded == accounted or documents.missing:
         return
@@ -312,7 +341,7 @@ def storage_problems(
         yield (
             f"delivered {documents.delivered:,} is not indexed {documents.indexed:,} + overwritten "
             f"{documents.already_there:,} + dead-lettered {documents.dead_lettered:,}"
-            + (f" + redirected, dropped by a pipeline or skipped {elsewhere:,}" if elsewhere else "")
+            + (f" + redirected, dropped by a pipeline, deleted or skipped {elsewhere:,}" if elsewhere else "")
         )
 
 

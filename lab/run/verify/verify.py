@@ -23,6 +23,7 @@ from lab.run.verify.accounting import (
     altered,
     compare,
     compare_contents,
+    compare_deleted,
     counted,
     dead_letter_reasons,
     delivery_problems,
@@ -120,7 +121,7 @@ class KeyIds:
 
     def name(self, position: int) -> str:
         """The id of the record at this position of `hashes`."""
-        return self.dataset.key(position).decode()
+        return self.dataset.key(position).decode(errors="replace")
 
     def sample(self, count: int, draw: random.Random, dead: Hashes) -> dict[str, bytes]:
         """Documents drawn at random, by id: of each key the last one. Ids with dead letters are not drawn."""
@@ -266,7 +267,12 @@ def by_ids(
     """Hold every id against those of the records, and some documents against the dataset."""
     index = target.names.index
     expected, dead = ids.hashes(), hashes_of(ids.dead(letter) for letter in letters)
-    comparison = compare(expected, stored_hashes(cluster, index, on_progress), dead)
+    stored_ids = stored_hashes(cluster, index, on_progress)
+    tombstones = target.dataset.tombstones(np.arange(target.dataset.documents)) if target.key_is_id else None
+    if tombstones is None:
+        comparison = compare(expected, stored_ids, dead)
+    else:
+        comparison = compare_deleted(expected, stored_ids, dead, tombstones)
     unindexed = target.unindexed.get(target.names.topic, NONE_UNINDEXED)
     gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
     rules = SourceRules.of(*cluster.described(index))

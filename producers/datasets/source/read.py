@@ -12,6 +12,7 @@ from producers.datasets.source.corpora import corpus_files, track_in
 from producers.datasets.source.document import Document
 from producers.datasets.source.extended import rewritten
 from producers.datasets.source.json_text import first_line, is_document, json_documents
+from producers.datasets.source.slice import is_slice_head, slice_lines
 from producers.datasets.source.tables import PARQUET, csv_documents, parquet_documents, separator_of
 from producers.datasets.source.unpack import unpacked
 from producers.datasets.source.unreadable import refuse_unreadable
@@ -80,7 +81,7 @@ def is_plain(path: str) -> bool:
     if files_of(path) != [path]:
         return False
     with unpacked(path) as content:
-        if not content.as_it_stands:
+        if not content.as_it_stands or is_slice_head(content.head):
             return False
         _, first = first_line(content.stream)
         lines = (line.strip() for line in (first, *islice(content.stream, LOOKED_AT)))
@@ -101,6 +102,9 @@ def needs_rewriting(text: bytes, parsed: object) -> bool:
 
 def _documents_in(path: str) -> Iterator[Document]:
     with unpacked(path) as content:
+        if is_slice_head(content.head):
+            yield from _documents_of_slice(path)
+            return
         refuse_unreadable(path, content.head, is_packed=not content.as_it_stands)
         if PARQUET.match(content.head):
             if not content.as_it_stands:
@@ -111,6 +115,14 @@ def _documents_in(path: str) -> Iterator[Document]:
             yield from map(rewritten, csv_documents(path, separator))
             return
         yield from map(rewritten, without_actions(json_documents(content.stream, path)))
+
+
+def _documents_of_slice(path: str) -> Iterator[Document]:
+    """The records of a slice that are JSON objects, with their keys as ids."""
+    for number, _, record in slice_lines(path):
+        if record.value is not None and is_document(record.value) and record.value.lstrip()[:1] == b"{":
+            key = None if record.key is None else record.key.decode(errors="replace")
+            yield Document(f"{path}:{number}", record.value, key)
 
 
 def _separator_in(path: str, head: bytes) -> str | None:

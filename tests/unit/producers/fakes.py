@@ -1,6 +1,6 @@
 """Stand-ins for Kafka's client and for the clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,14 +117,20 @@ class NumberedDocuments(Dataset):
     name = "numbered"
     seed = 0
 
-    def __init__(self, documents: int, repeat_after: int | None = None) -> None:
+    def __init__(self, documents: int, repeat_after: int | None = None, routings: Sequence[str | None] = ()) -> None:
         self.documents = documents
+        self.is_routed = bool(routings)
         self._repeat_after = repeat_after
+        self._routings = routings
 
     def records(self, numbers: NDArray[np.int64]) -> list[Record]:
         """Key and value of each of these documents."""
         period = self._repeat_after or self.documents
         return [(b"%d" % (number % period), b'{"number":%d}' % number) for number in numbers.tolist()]
+
+    def routings(self, numbers: NDArray[np.int64]) -> list[str | None]:
+        """The routing of each of these documents."""
+        return [self._routings[number] for number in numbers.tolist()]
 
     def groups(self, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The key as a number."""

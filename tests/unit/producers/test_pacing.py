@@ -34,3 +34,11 @@ def test_a_rate_must_be_positive(rate: float) -> None:
     """A rate of nothing never ends."""
     with pytest.raises(ValueError, match=rf"^rate_docs_per_s: got {rate}, expected more than 0$"):
         Schedule(0, 0, 0, rate)
+
+
+def test_recorded_documents_are_due_as_they_were_written() -> None:
+    """In so many times less time, whatever their numbers."""
+    schedule = Schedule(started_ns=1000, started_epoch_us=5_000_000, first=0, rate_docs_per_s=None, pace=2.0)
+    recorded_ns = np.array([0, 0, 7_000_000, 4_000_000_000], dtype=np.int64)
+    due_ns = schedule.due_ns(np.array([0, 1, 2, 5]), recorded_ns)
+    assert due_ns.tolist() == [1000, 1000, 3_501_000, 2_000_001_000]

@@ -182,7 +182,8 @@ def test_a_routing_travels_in_a_header(rate: float | None, headers: list[str]) -
     numbers = np.arange(131, dtype=np.int64)
     routings = [f"00{number}" if number % 3 else None for number in range(131)]
     subject = sending(client, rate_docs_per_s=rate)
-    subject.send(numbers, NumberedDocuments(131).records(numbers), routings)
+    dataset = NumberedDocuments(131, routings=routings)
+    subject.send(numbers, dataset.records(numbers), dataset.headers(numbers))
     subject.finish()
     assert [[name for name, _ in sent.headers] for sent in client.sent] == [
         headers + (["sluice.routing"] if routing else []) for routing in routings

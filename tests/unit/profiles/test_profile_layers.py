@@ -6,7 +6,7 @@ import pytest
 
 from lab.extensions import PIPELINES, Pipeline
 from lab.profiles import Direct, Rally, effective, load_profile, override
-from lab.profiles.models import Drain
+from lab.profiles.models import Drain, Recorded
 from tests.unit.messages import MakeMessage
 from tests.unit.profiles.profile_repository import Repository
 
@@ -172,6 +172,28 @@ def test_a_drain_drops_an_inherited_rate(repository: Repository, message: MakeMe
     assert repository.load("paced", "load.mode=drain").load.rate_docs_per_s is None
     repository.write("torn", "question: T?\nextends: books\nload:\n  mode: drain\n  rate_docs_per_s: 100\n")
     assert repository.refusal("torn") == [message("torn.yaml:5: load.rate_docs_per_s", "mode: stream")]
+
+
+def test_a_rate_and_a_pace_replace_each_other(repository: Repository, message: MakeMessage) -> None:
+    """A stream has one of them; a drain has neither."""
+    repository.write("paced", "question: P?\nextends: books\nload: {mode: stream, pace: recorded}\n")
+    assert repository.load("paced", "load.rate_docs_per_s=100").load.rate_docs_per_s == 100
+    repository.write("even", "question: E?\nextends: books\nload: {mode: stream, rate_docs_per_s: 100}\n")
+    load = repository.load("even", "load.pace=2x").load
+    assert isinstance(load, Recorded)
+    assert (load.speed, load.rate_docs_per_s) == (2.0, None)
+    assert repository.load("paced", "load.mode=drain").load == Drain()
+    repository.write(
+        "torn", "question: T?\nextends: books\nload:\n  mode: stream\n  pace: recorded\n  rate_docs_per_s: 100\n"
+    )
+    assert repository.refusal("torn") == [message("torn.yaml:6: load.rate_docs_per_s", "pace")]
+    assert repository.refusal("books", "load.pace=2x") == [message("load.pace", "mode: stream")]
+
+
+@pytest.mark.parametrize("pace", ["2", "0x", "-1x", "nanx", "infx", "x", "fast"])
+def test_a_pace_is_recorded_or_a_multiple_of_that(repository: Repository, message: MakeMessage, pace: str) -> None:
+    """A bare number would look like a rate."""
+    assert repository.refusal("books", "load.mode=stream", f"load.pace={pace}") == [message("load.pace", "recorded")]
 
 
 def test_the_command_line_wins_over_every_file(repository: Repository) -> None:
