@@ -50,6 +50,7 @@ GROUPS = {
     "Documents": {
         "produce": ".produce:produce",
         "gather": ".produce:gather",
+        "capture": ".capture:capture",
         "dead-letters": ".dead_letters:dead_letters",
         "audit": ".audit:audit",
         "trace": ".trace:trace",

@@ -68,6 +68,10 @@ def run(
     key: FileKeyOption = None,
     documents: DocumentsOption = None,
     rate: Annotated[float | None, typer.Option(metavar="DOCS_PER_S", help="Stream at this rate.")] = None,
+    pace: Annotated[
+        str | None,
+        typer.Option(metavar="recorded|2x", help="Stream a slice as it was recorded, or so many times as fast."),
+    ] = None,
     settings: SettingsOption = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
@@ -126,6 +130,7 @@ def run(
             key=key,
             documents=documents,
             rate=rate,
+            pace=pace,
         ),
         *(settings or []),
     ]
@@ -227,6 +232,7 @@ def shorthand(
     key: str | None,
     documents: int | None,
     rate: float | None,
+    pace: str | None = None,
     **versions: str | None,
 ) -> list[str]:
     """The options that have names of their own, as overrides of the profile.
@@ -242,6 +248,8 @@ def shorthand(
         ("--key", "dataset.key", key),
         ("--documents", "dataset.documents", documents),
         ("--rate (load.mode)", "load.mode", None if rate is None else "stream"),
+        ("--pace (load.mode)", "load.mode", None if pace is None else "stream"),
+        ("--pace", "load.pace", pace),
         ("--rate", "load.rate_docs_per_s", rate),
     )
     return [override(name, value, option) for option, name, value in given if value is not None]

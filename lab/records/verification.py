@@ -51,7 +51,6 @@ class Documents(Record):
         counts = (
             ("redirected to the failure store", self.redirected),
             ("dropped by an ingest pipeline", self.dropped_by_pipeline),
-            ("tombstones, which delete", self.deleted),
             ("not handed to the sink by the worker", self.skipped),
         )
         return tuple((what, records) for what, records in counts if records)

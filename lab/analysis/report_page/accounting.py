@@ -78,6 +78,7 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
             (
                 *stored,
                 ("dead-lettered: rejected, kept with the reason", documents.dead_lettered or 0),
+                *((("tombstones", documents.deleted),) if documents.deleted else ()),
                 *documents.elsewhere,
                 *dropped,
             ),

@@ -236,6 +236,7 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
         ("Overwritten", result.documents.already_there),
         ("Dead-lettered", result.documents.dead_lettered),
         ("Dropped", result.documents.dropped or None),
+        ("Tombstones", result.documents.deleted or None),
         *((what.capitalize(), records) for what, records in result.documents.elsewhere),
         ("Missing", result.documents.missing),
     ):

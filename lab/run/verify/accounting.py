@@ -328,7 +328,7 @@ def storage_problems(
 ) -> Iterator[str]:
     """One sentence for each sum between topic and index that does not add up."""
     yield from index_problems(comparison, missing_named, mismatches, documents.sampled, "this run")
-    elsewhere = sum(records for _, records in documents.elsewhere)
+    elsewhere = documents.deleted + sum(records for _, records in documents.elsewhere)
     accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0) + elsewhere
     if documents.loaded == accounted or documents.missing:
         return
