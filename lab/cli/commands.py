@@ -20,6 +20,7 @@ GROUPS = {
         "run": ".run:run",
         "suite": ".suite:suite",
         "race": ".suite:race",
+        "rehearse": ".rehearse:rehearse",
         "screen": ".tune:screen",
         "tune": ".tune:tune",
         "compare": ".compare:compare_runs",

@@ -1,12 +1,13 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from pydantic_core import PydanticCustomError
 from rich.markup import escape
@@ -39,15 +40,17 @@ from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of
 from lab.cli.suite_checks import SuiteChecks, ratios_expected
 from lab.cli.suite_display import SuiteDisplay, print_result, show_plan
+from lab.clients.target import Target
 from lab.console import console, print_json
 from lab.display import print_report
 from lab.errors import ProfileError, VerificationError, is_interrupt
+from lab.profiles import Profile
 from lab.profiles.files import REPOSITORY as ROOT
 from lab.profiles.races import ad_hoc_suite
 from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
 from lab.records.marks import NO_MARKS, Marks
 from lab.records.suite import SuitePlan, SuiteResult, Variant
-from lab.run.folder import SUITES, become_latest, check_runs
+from lab.run.folder import SUITES, RunFolder, become_latest, check_runs
 from lab.run.query.own_answers import told_beforehand
 from lab.suite.bench import Bench
 from lab.suite.duets import DuetExecution
@@ -57,7 +60,7 @@ from lab.suite.loads import LoadSizes, may_stream, resized, sizes_of
 from lab.suite.plan import estimate, make_plan
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
-from lab.targets.servers import Servers, typed_command
+from lab.targets.servers import Servers, VariantBench, typed_command
 from producers.dataset import Dataset
 
 PlanOption = Annotated[bool, typer.Option("--plan", help="Print variants, order and time; start nothing.")]
@@ -200,6 +203,7 @@ class SuiteOptions:
         measures: As far as it says anything of them.
         plan: Only the plan is wanted.
         page: Whether the live page is served meanwhile; `None` where the command line does not say.
+        after_run: Called after each run, while its index is there.
     """
 
     measures: Measures
@@ -217,6 +221,7 @@ class SuiteOptions:
     duets: bool = False
     marks: Marks = NO_MARKS
     checking: SuiteChecks = field(default_factory=SuiteChecks)
+    after_run: Callable[[Target, Profile, RunFolder], None] | None = None
 
 
 def perform(suite: Suite, options: SuiteOptions) -> int:
@@ -257,6 +262,8 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or SuiteFolder.begin(runs, wanted.model_copy(update=vars(options.marks)))
+            if options.after_run and isinstance(bench, VariantBench):
+                bench.after_run = options.after_run
             display = SuiteDisplay(wanted, folder.runs(), expected.each)
             bench.abort_on = options.checking.abort_on
             try:
@@ -327,6 +334,7 @@ class Request:
             seed=self.seed,
             skipped=self.skipped,
             documents={name: dataset.documents for name, dataset in datasets_of(suite).items()},
+            recorded_s={name: recorded_s(dataset) for name, dataset in datasets_of(suite).items()},
             command=typed_command(),
             side_by_side=self.side_by_side,
             starts=self.starts or 1,
@@ -362,6 +370,12 @@ class Resizing:
 def datasets_of(suite: Suite) -> dict[str, Dataset]:
     """The datasets of a suite's variants."""
     return {variant.name: dataset_of(variant.profile) for variant in suite.variants}
+
+
+def recorded_s(dataset: Dataset) -> float:
+    """Time from the first to the last record of a slice; 0 for other documents."""
+    last_ns = dataset.recorded_ns(np.array([dataset.documents - 1], dtype=np.int64))
+    return 0.0 if last_ns is None else int(last_ns[0]) / 1e9
 
 
 def at_rate(suite: Suite, rate: str | None, begun: SuiteFolder | None) -> Suite:

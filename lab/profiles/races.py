@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import yaml
 from pydantic import JsonValue
 
+from lab.engines import Release
 from lab.errors import ProfileError
 from lab.profiles.files import REPOSITORY
 from lab.profiles.loader import load_profile, override
@@ -17,6 +19,14 @@ from lab.profiles.suites import Expansion, Suite, SuiteFile, cell_name
 
 OF_LOADS = ["cpu_s_per_million_docs/elasticsearch", "indexing_rate_docs_per_s/primaries"]
 OF_QUERIES = ["query_service_time_ms_mean/run", "query_rate_per_s/run", "query_cpu_ms/elasticsearch"]
+OF_REHEARSALS = [
+    *OF_LOADS,
+    "end_to_end_latency_ms_p99/run",
+    "lag_records_max/run",
+    "store_size_bytes/primaries",
+]
+REHEARSALS = 3
+"""Blocks: the fewest that a verdict needs."""
 RACE_MINUTES, RACE_WINDOW_S, RACE_DOCUMENTS = 10.0, 10.0, 60_000
 """What a comparison takes that somebody asks for at the command line."""
 
@@ -56,6 +66,41 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
         }
     )
     return Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"race-{profile.replace('/', '-')}")
+
+
+def rehearsal(
+    name: str, releases: Sequence[Release], settings: Sequence[str], *, minutes: float | None, root: Path = REPOSITORY
+) -> Suite:
+    """The suite that loads a slice on several releases, against the first one, with every value of some settings.
+
+    Args:
+        settings: `dotted.key=value,value`, all of the profile `file`; that of a section may have commas of its own.
+        minutes: Longest time; three blocks without one.
+
+    Raises:
+        ProfileError: There is nothing to compare, or every problem of the profile.
+    """
+    pairs = [text.partition("=") for text in settings]
+    stated = {key: [text] if text.startswith(("{", "[")) else text.split(",") for key, _, text in pairs}
+    factors = {key: [_level(text) for text in values] for key, values in stated.items() if len(values) > 1}
+    fixed = tuple(text for text in settings if text.partition("=")[0] not in factors)
+    variants = []
+    for release, levels in product(releases, product(*factors.values())):
+        values = {release.engine.dotted_key: release.version, **dict(zip(factors, levels, strict=True))}
+        named = [str(release), *(f"{key}={level}" for key, level in zip(factors, levels, strict=True))]
+        variants.append({"profile": "file", "name": " ".join(named), "set": values})
+    if len(variants) < 2:
+        raise ProfileError("got one variant, expected two or more, such as --elasticsearch 8.19.21,9.5.3")
+    file = SuiteFile.model_validate(
+        {
+            "question": f"Does {name} load and answer alike on {', '.join(map(str, releases))}?",
+            "control": variants[0]["name"],
+            "variants": variants,
+            **({"repeats": REHEARSALS} if minutes is None else {"minutes": minutes}),
+            "metrics": OF_REHEARSALS,
+        }
+    )
+    return Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"rehearse-{name}")
 
 
 def _size_of_warm_ups(profile: Profile, stated: Sequence[str]) -> dict[str, int]:

@@ -8,11 +8,12 @@ from itertools import pairwise
 from math import log
 from pathlib import Path
 from statistics import median, stdev
+from types import MappingProxyType
 
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import runs_left
 from lab.profiles import Profile, QueryOnly
-from lab.profiles.models import BOUNDS
+from lab.profiles.models import BOUNDS, Recorded
 from lab.profiles.suites import AGAIN, Measures, Suite, SuiteVariant
 from lab.profiles.suites import Crossing as WantedCrossing
 from lab.records.run import Run
@@ -77,6 +78,7 @@ def make_plan(
     seed: int | None,
     skipped: Mapping[str, str],
     documents: Mapping[str, int],
+    recorded_s: Mapping[str, float] = MappingProxyType({}),
     command: Sequence[str],
     side_by_side: bool = False,
     starts: int = 1,
@@ -89,6 +91,7 @@ def make_plan(
         seed: Instead of the suite's own.
         skipped: Variants that cannot run on this machine, with the reason.
         documents: By variant, the documents of one run.
+        recorded_s: By variant, the time of its recorded documents.
         side_by_side: Whether different servers run at the same time, so that a change of them costs nothing.
         starts: How often the servers are started.
         duets: Whether both runs of a comparison go at the same time.
@@ -110,7 +113,14 @@ def make_plan(
         control=suite.control,
         repetition=suite.repetition,
         variants=tuple(
-            _planned(variant, suite, documents.get(variant.name), side_by_side=side_by_side) for variant in chosen
+            _planned(
+                variant,
+                suite,
+                documents.get(variant.name),
+                recorded_s=recorded_s.get(variant.name),
+                side_by_side=side_by_side,
+            )
+            for variant in chosen
         ),
         order=(),
         starts=starts,
@@ -162,7 +172,9 @@ SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", *BOUNDS}
 """What two profiles on the same servers may differ in."""
 
 
-def _planned(variant: SuiteVariant, suite: Suite, documents: int | None, *, side_by_side: bool) -> Variant:
+def _planned(
+    variant: SuiteVariant, suite: Suite, documents: int | None, *, recorded_s: float | None, side_by_side: bool
+) -> Variant:
     profile = variant.profile
     window = profile.queries.window if profile.queries else None
     loads_itself = profile.load.fills_index and profile.maintain is None
@@ -180,7 +192,7 @@ def _planned(variant: SuiteVariant, suite: Suite, documents: int | None, *, side
         data_nodes=profile.elasticsearch.data_nodes,
         documents=documents,
         factor=variant.factor,
-        load_s=load_s(profile, documents),
+        load_s=load_s(profile, documents, recorded_s),
         layout=layout_of(profile),
         working_set=window.within if window else 1.0,
     )
@@ -191,9 +203,11 @@ def _crossing(wanted: WantedCrossing) -> Crossing:
     return Crossing(factor=wanted.factor, metric=metric, over=over)
 
 
-def load_s(profile: Profile, documents: int | None) -> float | None:
+def load_s(profile: Profile, documents: int | None, recorded_s: float | None = None) -> float | None:
     """How long the load of a run takes at least, by its profile; `None` for one that goes as fast as it can."""
     load = profile.load
+    if isinstance(load, Recorded):
+        return recorded_s and recorded_s / load.speed
     if isinstance(load, QueryOnly):
         return load.queries.warm_up_s + load.queries.duration_s if load.queries.duration_s else None
     return documents / load.rate_docs_per_s if documents and load.rate_docs_per_s else None

@@ -296,6 +296,7 @@ class VariantBench(ABC):
         run_ids: Runs of the suite so far, those before it was interrupted included.
         inputs: What runs so far have filled and made for those to come.
         abort_on: Conditions that end the suite while a run loads that is no warm-up.
+        after_run: Called after each run, while its index is there.
     """
 
     profiles: Mapping[str, Profile]
@@ -307,6 +308,7 @@ class VariantBench(ABC):
     run_ids: set[str] = field(default_factory=set, init=False)
     inputs: Inputs = field(default_factory=Inputs, init=False)
     abort_on: Sequence[Condition] = field(default=(), init=False)
+    after_run: Callable[[Target, Profile, RunFolder], None] = field(default=lambda *_: None, init=False)
 
     @abstractmethod
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
@@ -378,6 +380,7 @@ class VariantBench(ABC):
                 abort_on=() if warm_up else self.abort_on,
             )
             write_records(request, display)
+            self.after_run(target, profile, folder)
         finally:
             remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)
 
