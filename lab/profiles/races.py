@@ -19,12 +19,8 @@ from lab.profiles.suites import Expansion, Suite, SuiteFile, cell_name
 
 OF_LOADS = ["cpu_s_per_million_docs/elasticsearch", "indexing_rate_docs_per_s/primaries"]
 OF_QUERIES = ["query_service_time_ms_mean/run", "query_rate_per_s/run", "query_cpu_ms/elasticsearch"]
-OF_REHEARSALS = [
-    *OF_LOADS,
-    "end_to_end_latency_ms_p99/run",
-    "lag_records_max/run",
-    "store_size_bytes/primaries",
-]
+OF_REHEARSALS = [OF_LOADS[0], "end_to_end_latency_ms_p99/run", "lag_records_max/run", "store_size_bytes/primaries"]
+"""At a pace the rate is that of the slice."""
 REHEARSALS = 3
 """Blocks: the fewest that a verdict needs."""
 RACE_MINUTES, RACE_WINDOW_S, RACE_DOCUMENTS = 10.0, 10.0, 60_000
@@ -91,13 +87,14 @@ def rehearsal(
         variants.append({"profile": "file", "name": " ".join(named), "set": values})
     if len(variants) < 2:
         raise ProfileError("got one variant, expected two or more, such as --elasticsearch 8.19.21,9.5.3")
+    is_paced = any(text.startswith("load.pace=") for text in settings)
     file = SuiteFile.model_validate(
         {
             "question": f"Does {name} load and answer alike on {', '.join(map(str, releases))}?",
             "control": variants[0]["name"],
             "variants": variants,
             **({"repeats": REHEARSALS} if minutes is None else {"minutes": minutes}),
-            "metrics": OF_REHEARSALS,
+            "metrics": OF_REHEARSALS if is_paced else [*OF_LOADS, OF_REHEARSALS[-1]],
         }
     )
     return Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"rehearse-{name}")
