@@ -7,26 +7,63 @@ systems gave them and are passed on verbatim.
 import hashlib
 import json
 from collections.abc import Mapping
-from math import inf, isfinite
+from math import isfinite
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
     JsonValue,
     PositiveInt,
     SerializerFunctionWrapHandler,
-    Tag,
     model_serializer,
 )
 from pydantic_core import PydanticCustomError
 
 from lab.engines import DEFAULT, ENGINES, Release
+from lab.profiles.loads import (
+    KINDS_OF_LOAD,
+    NOT_KAFKA,
+    Direct,
+    Drain,
+    Load,
+    QueryLoad,
+    QueryOnly,
+    Rally,
+    Ramp,
+    Recorded,
+    Section,
+    Stream,
+    keys_only_of,
+)
 from producers.registry import DATASETS
+
+__all__ = [
+    "BOUNDS",
+    "KINDS_OF_LOAD",
+    "NOT_KAFKA",
+    "Dataset",
+    "Direct",
+    "Drain",
+    "Elasticsearch",
+    "Maintain",
+    "Producer",
+    "Profile",
+    "Queries",
+    "QueryLoad",
+    "QueryOnly",
+    "QueryWindow",
+    "Rally",
+    "Ramp",
+    "Recorded",
+    "Section",
+    "Settings",
+    "Sink",
+    "Stream",
+    "keys_only_of",
+]
 
 Settings = Mapping[str, JsonValue]
 """Settings of Elasticsearch, whose values may be lists."""
@@ -41,12 +78,6 @@ def _scalar(value: object) -> object:
 
 ClientSettings = Mapping[str, Annotated[str | int | float | bool, BeforeValidator(_scalar)]]
 """Settings of Kafka and Kafka Connect."""
-
-
-class Section(BaseModel):
-    """A section of a profile: immutable, strict about types, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Dataset(Section):
@@ -162,218 +193,6 @@ class Elasticsearch(Section):
 
 BOUNDS = ("memory_limit_mb", "page_cache_mb", "read_iops_limit")
 """What a run sets on servers that run, and takes back."""
-
-MODE = (
-    "drain: everything is ready before the load starts; stream: produce at a rate; query: queries alone, on an index "
-    "that is loaded before and kept"
-)
-VIA = (
-    "kafka: through the topic and the sink; direct: ready-made bulk requests, straight to Elasticsearch; rally: the "
-    "same documents, sent by Rally's bulk task"
-)
-
-
-class QueryLoad(Section):
-    """Queries that several clients send side by side: at a rate (open loop), or each after the other (closed loop)."""
-
-    clients: PositiveInt = Field(1, description="Most queries under way at a time")
-    rate_per_s: float | None = Field(
-        None, gt=0, description="Queries due per second, over all clients (open loop); none for a closed loop"
-    )
-    think_time_s: float = Field(
-        0, ge=0, description="Pause of a client between an answer and its next query (closed loop)"
-    )
-    duration_s: float | None = Field(
-        None, gt=0, description="How long queries are sent, warm-up not counted; as long as documents stream if absent"
-    )
-    requests: PositiveInt | None = Field(None, description="How many queries are sent, in place of `duration_s`")
-    warm_up_s: float = Field(5, ge=0, description="Queries of the first seconds are not counted")
-
-
-class Ramp(Section):
-    """The rate rises step by step until a latency breaks its bound: that of queries, or end to end of documents."""
-
-    p99_ms: float = Field(gt=0, description="The bound: p99 from the due time")
-    factor: float = Field(1.25, gt=1, description="From one step's rate to the next")
-    step_s: float = Field(10, gt=0, description="How long each step lasts")
-
-
-class LoadSection(Section):
-    """A kind of load, and what others may ask of it.
-
-    Attributes:
-        uses_kafka: True if documents go through a topic and a sink.
-        fills_index: True if each run fills indices of its own.
-    """
-
-    uses_kafka: ClassVar[bool] = False
-    fills_index: ClassVar[bool] = True
-
-
-class SendsNoQueries:
-    """Loads that send no queries meanwhile, and whose rate nothing bounds."""
-
-    queries: ClassVar[None] = None
-    ramp: ClassVar[None] = None
-
-
-class HasNoRate:
-    """Loads that go as fast as they can."""
-
-    rate_docs_per_s: ClassVar[None] = None
-
-
-class Drain(SendsNoQueries, HasNoRate, LoadSection):
-    """The topic is filled first; then the connector starts and drains it as fast as it can."""
-
-    uses_kafka = True
-
-    mode: Literal["drain"] = Field("drain", description=MODE)
-    via: Literal["kafka"] = Field("kafka", description=VIA)
-    warm_up_documents: PositiveInt | None = Field(
-        None, description="Documents drained before, uncounted, if servers are cold; suites warm up anyway"
-    )
-    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-
-
-class Stream(LoadSection):
-    """The connector runs while documents are produced at a rate."""
-
-    uses_kafka = True
-
-    mode: Literal["stream"] = Field(description=MODE)
-    via: Literal["kafka"] = Field("kafka", description=VIA)
-    rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all processes or connections")
-    queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
-    ramp: Ramp | None = Field(None, description="Raise that rate until documents take too long, end to end")
-    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-
-
-def _pace(written: object) -> object:
-    """The text of a pace, without blanks."""
-    text = str(written).replace(" ", "")
-    if text != "recorded" and not (text.endswith("x") and _positive(text[:-1])):
-        raise PydanticCustomError("pace", "`recorded`, or a multiple of that, such as `2x`")
-    return text
-
-
-def _positive(text: str) -> bool:
-    try:
-        return 0 < float(text) < inf
-    except ValueError:
-        return False
-
-
-class Recorded(HasNoRate, LoadSection):
-    """The connector runs while the records of a slice are produced as they were recorded."""
-
-    uses_kafka = True
-    ramp: ClassVar[None] = None
-
-    mode: Literal["stream"] = Field(description=MODE)
-    via: Literal["kafka"] = Field("kafka", description=VIA)
-    pace: Annotated[str, BeforeValidator(_pace)] = Field(
-        description="recorded: each record of a slice after the time that lay between it and the first one; 2x: half "
-        "that time"
-    )
-    queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
-    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-
-    @property
-    def speed(self) -> float:
-        """The number by which recorded times are divided."""
-        return 1.0 if self.pace == "recorded" else float(self.pace.removesuffix("x"))
-
-
-class Direct(SendsNoQueries, LoadSection):
-    """No Kafka and no sink: ready-made bulk requests of the same documents, ids and versions.
-
-    Without a rate, what Elasticsearch takes at most, for a drain to be compared with.
-    """
-
-    mode: Literal["drain"] = Field("drain", description=MODE)
-    via: Literal["direct"] = Field(description=VIA)
-    connections: PositiveInt = Field(2, description="Connections, each with one bulk request under way")
-    batch_documents: PositiveInt = Field(2000, description="Most documents in a bulk request")
-    bulk_size_bytes: PositiveInt = Field(
-        5_242_880, description="Most bytes in a bulk request; a larger document is sent alone"
-    )
-    bulk_by_shard: bool = Field(
-        default=False,
-        description="Whether a bulk request holds documents of one shard and goes to the node of its primary",
-    )
-    rate_docs_per_s: float | None = Field(
-        None, gt=0, description="Documents due per second, over all processes or connections"
-    )
-    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-
-
-class Rally(SendsNoQueries, HasNoRate, LoadSection):
-    """No Kafka and no sink: the documents of a direct load, with their ids and versions, sent by Rally's bulk task."""
-
-    mode: Literal["drain"] = Field("drain", description=MODE)
-    via: Literal["rally"] = Field(description=VIA)
-    clients: PositiveInt = Field(2, description="Clients of the bulk task, each with one bulk request under way")
-    bulk_size: PositiveInt = Field(2000, description="Documents in a bulk request")
-    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-
-
-class QueryOnly(HasNoRate, LoadSection):
-    """Queries alone: the index is loaded and verified once, and kept for every run that reads the same layout."""
-
-    fills_index = False
-
-    mode: Literal["query"] = Field(description=MODE)
-    via: ClassVar[Literal["direct"]] = "direct"
-    queries: QueryLoad = Field(default_factory=QueryLoad, description="How the questions of `queries` are sent")
-    ramp: Ramp | None = Field(None, description="Raise the rate until queries take too long")
-    route: Literal["loaded", "reindexed", "rewritten"] = Field(
-        "loaded",
-        description="How the index gets its settings: loaded with them; reindexed from another by a client; or "
-        "rewritten: closed, changed, opened and force-merged",
-    )
-    codec_before: str | None = Field(None, description="index.codec before it was reindexed or rewritten")
-    segments: PositiveInt | None = Field(None, description="Segments of each shard that a force-merge leaves")
-    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
-
-
-KINDS_OF_LOAD: tuple[type[LoadSection], ...] = (Drain, Stream, Recorded, Direct, Rally, QueryOnly)
-
-NOT_KAFKA = ("direct", "rally")
-"""Ways of a load that know neither Kafka nor a sink."""
-
-
-def keys_only_of(kind: type[LoadSection]) -> tuple[str, ...]:
-    """Keys of the section `load` that one kind of load has, and no other."""
-    others = {name for other in KINDS_OF_LOAD if other is not kind for name in other.model_fields}
-    return tuple(name for name in kind.model_fields if name not in others)
-
-
-def load_kind(load: object) -> object:
-    """Which of the loads a section asks for: its `via` where that knows no Kafka, or else its mode, `drain` if none.
-
-    A stream with a pace is a load of its own.
-    """
-
-    def stated(name: str, default: str | None) -> object:
-        return load.get(name, default) if isinstance(load, Mapping) else getattr(load, name, default)
-
-    mode, via = stated("mode", "drain"), stated("via", "kafka")
-    if mode == "stream" and via not in NOT_KAFKA and stated("pace", None) is not None:
-        return "recorded"
-    return via if mode != "query" and via in NOT_KAFKA else mode
-
-
-Load = Annotated[
-    Annotated[Drain, Tag("drain")]
-    | Annotated[Stream, Tag("stream")]
-    | Annotated[Recorded, Tag("recorded")]
-    | Annotated[Direct, Tag("direct")]
-    | Annotated[Rally, Tag("rally")]
-    | Annotated[QueryOnly, Tag("query")],
-    Discriminator(load_kind),
-]
-
 
 MOST_INDICES = 20
 
