@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from tests.worlds.http import Response
+from lab.prove.http import Response
 from tests.worlds.indices import Index, Outcome
 
 PRODUCT = {"x-elastic-product": "Elasticsearch", "content-type": "application/json"}

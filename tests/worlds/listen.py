@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import orjson
 
-from tests.worlds.http import Request, Response, serve
+from lab.prove.http import Request, Response, serve
 
 KEPT_HEADERS = ("content-type", "x-elastic-product")
 INDEX = re.compile(r"sluice-[a-z0-9.-]+(,sluice-[a-z0-9.-]+)*")

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import orjson
 
+from lab.prove.http import Request, Response, serve
 from tests.worlds.figures import Node
-from tests.worlds.http import Request, Response, serve
 from tests.worlds.indices import BINS_PER_S, Index
 from tests.worlds.pace import Pace, Rule
 from tests.worlds.server import Server

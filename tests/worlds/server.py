@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
+from lab.prove.http import Request, Response
 from tests.worlds.answers import PRODUCT, answer, bulk_answer, failure, no_such_index
 from tests.worlds.figures import NODE_ID, Node, cluster_health, index_stats, node_info, node_stats
-from tests.worlds.http import Request, Response
 from tests.worlds.indices import Index, Outcome
 from tests.worlds.pace import Capacity, Pace, Rule, Workers, pace_of
 from tests.worlds.settings import flat, nested, settings_of

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from starlette.datastructures import Headers
 
+from lab.prove.http import Request, Response
 from tests import worlds
 from tests.worlds.figures import Node
-from tests.worlds.http import Request, Response
 from tests.worlds.listen import KEPT_HEADERS, MORE, OPERATIONS, shape
 from tests.worlds.pace import Pace
 from tests.worlds.server import Server

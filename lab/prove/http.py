@@ -1,7 +1,10 @@
 """A small HTTP/1.1 server on asyncio: uvicorn hands bulk requests of megabytes on in small pieces."""
 
 import asyncio
+import contextlib
 import gzip
+import socket
+import struct
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
@@ -10,6 +13,7 @@ from starlette.datastructures import Headers
 
 MOST_HEADER_BYTES = 1 << 16
 MOST_BUFFERED_BYTES = 1 << 23
+PART_SENT_WITHIN_S = 0.05
 REASONS = {200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 
 
@@ -35,7 +39,7 @@ class Request:
 
     @property
     def parts(self) -> list[str]:
-        """What stands between the slashes of the path."""
+        """Segments of the path, unescaped."""
         return [unquote(part) for part in self.path.split("/") if part]
 
     @property
@@ -63,6 +67,20 @@ class Response:
 Handler = Callable[[Request], Awaitable[Response]]
 
 
+class BrokenOffError(Exception):
+    """An answer that breaks off: the connection is reset after a part of it.
+
+    Attributes:
+        part: The bytes that are sent before.
+        pause_s: How long the connection is left open then, unless the client closes it.
+    """
+
+    def __init__(self, part: bytes = b"", pause_s: float = 0.0) -> None:
+        super().__init__()
+        self.part = part
+        self.pause_s = pause_s
+
+
 async def serve(handler: Handler, port: int) -> asyncio.Server:
     """Listen on this machine; each connection's requests are answered one after the other."""
 
@@ -72,12 +90,27 @@ async def serve(handler: Handler, port: int) -> asyncio.Server:
                 answer = await handler(request)
                 writer.write(answer.encoded(without_body=request.method == "HEAD"))
                 await writer.drain()
+        except BrokenOffError as broken:
+            with contextlib.suppress(ConnectionError, TimeoutError, asyncio.CancelledError):
+                writer.write(broken.part)
+                await writer.drain()
+                await asyncio.wait_for(reader.read(), broken.pause_s or PART_SENT_WITHIN_S)
+            reset(writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # the client has gone, or the server goes
         finally:
             writer.close()
 
     return await asyncio.start_server(converse, "127.0.0.1", port, limit=MOST_BUFFERED_BYTES)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection by RST in place of FIN, as one does whose process has gone."""
+    connection = writer.get_extra_info("socket")
+    # The client may have closed it.
+    with contextlib.suppress(OSError):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
