@@ -111,6 +111,10 @@ class Pipeline(ABC):
         """The document that must be stored for a produced one, as JSON."""
         return document
 
+    def deletes(self) -> bool:
+        """True if a tombstone deletes the document of its key; `sluice prove` then sends some."""
+        return False
+
     def description(self) -> Mapping[str, str]:
         """Its version and what else a reader of the run must know, for the record; settings are there already."""
         return {}

@@ -25,6 +25,7 @@ GROUPS = {
         "tune": ".tune:tune",
         "compare": ".compare:compare_runs",
         "report": ".report:report",
+        "prove": ".prove:prove_pipeline",
         "runs": ".history:runs",
         "label": ".labels:label",
         "page": ".page:page",

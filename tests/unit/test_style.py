@@ -17,6 +17,7 @@ CLEAN_ROOMS = (
     "lab/mapping",
     "lab/monitor",
     "lab/page",
+    "lab/prove",
     "lab/publish",
     "lab/records",
     "lab/replay",

@@ -59,6 +59,10 @@ class Connector(Pipeline):
         """The configuration's."""
         return self.config.get("id.prefix", "")
 
+    def deletes(self) -> bool:
+        """True if the configuration says so, in the words that our sink and Confluent's share."""
+        return self.config.get("behavior.on.null.values", "").lower() == "delete"
+
     def description(self) -> Mapping[str, str]:
         """The configuration."""
         return self.config

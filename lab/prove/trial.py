@@ -1,0 +1,246 @@
+"""One case from an empty topic to its findings."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lab.clients.connect import ConnectWorker
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
+from lab.clients.target import Target, cluster_of, topics_of, worker_of
+from lab.errors import SluiceError
+from lab.profiles import Profile
+from lab.prove.cases import Case
+from lab.prove.faults import Proxy
+from lab.prove.history import MAPPINGS, MOST_MESSAGE_BYTES, Sender, waves
+from lab.prove.judge import Claims, Judgement, Outcome, judge
+from lab.prove.subject import Subject
+from lab.run.folder import RunFolder
+from lab.run.phases import NoDisplay, RunContext
+from lab.run.prepare import create_topics, remove_connectors, remove_earlier, remove_topics, remove_traces
+from lab.stack.local import LocalStack
+from lab.stack.server import uninterrupted
+from producers.dataset import Dataset
+
+WAVE_EVERY_S = 0.15
+POLL_S = 0.5
+SETTLED_S = 8.0
+"""Time without a change after which a pipeline that has committed all is taken to be done."""
+PAGE = 200
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Servers, settings and folder that the cases of a pipeline share.
+
+    Attributes:
+        patience_s: Time without progress after which a pipeline counts as stuck.
+        say: Called with what happens.
+    """
+
+    profile: Profile
+    dataset: Dataset
+    target: Target
+    stack: LocalStack
+    folder: Path
+    seed: int
+    patience_s: float
+    say: Callable[[str], None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class Result:
+    """Result of a case.
+
+    Attributes:
+        faults: Write requests that were answered by a fault.
+        stops: Times that the pipeline stopped and said so.
+        failure: Why the case could not be judged; empty where it was.
+    """
+
+    case: str
+    judgement: Judgement
+    records: int
+    faults: int
+    stops: int
+    seconds: float
+    failure: str = ""
+
+
+@dataclass
+class Trial:
+    """One case under way."""
+
+    bench: Bench
+    case: Case
+    run: RunContext
+    proxy: Proxy
+
+    @cached_property
+    def cluster(self) -> ElasticsearchClient:
+        """The real cluster."""
+        return cluster_of(self.bench.target.endpoints)
+
+    @cached_property
+    def topics(self) -> KafkaTopics:
+        """Kafka."""
+        return topics_of(self.bench.target.endpoints)
+
+    @cached_property
+    def worker(self) -> ConnectWorker:
+        """The Connect worker."""
+        return worker_of(self.bench.target.endpoints)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The pipeline."""
+        return Subject(self.run, self.worker, self.bench.stack)
+
+    @cached_property
+    def sender(self) -> Sender:
+        """The history so far."""
+        return Sender(self.bench.target.endpoints.kafka_bootstrap, self.run.names.topic)
+
+    @cached_property
+    def claims(self) -> Claims:
+        """Promises of the pipeline."""
+        return self.subject.claims()
+
+    def set_block(self, setting: str, *, on: bool) -> None:
+        """Block the index, or lift the block."""
+        self.cluster.put_settings(self.run.names.index, {setting: True if on else None})
+
+    def prepare(self) -> None:
+        """Make topic and index, empty."""
+        names = self.run.names
+        remove_connectors(self.worker, self.topics, names)
+        remove_topics(self.topics, names)
+        remove_earlier(self.cluster, names)
+        create_topics(self.topics, self.run.profile, names)
+        mappings = {**MAPPINGS, "_meta": {"sluice": {"run": self.run.folder.run_id}}}
+        self.cluster.create_index(names.index, {"settings": {"number_of_replicas": 0}, "mappings": mappings})
+
+    def load(self) -> None:
+        """Send the waves, and act between them; the first one is there before the pipeline starts."""
+        self.subject.configure()
+        deletes = self.claims.deletes or self.case.deletes
+        for number, wave in enumerate(waves(self.bench.seed, deletes=deletes, odd=self.case.odd)):
+            if act := self.case.acts.get(number):
+                self.bench.say("acting")
+                act(self)
+            self.sender.send(wave)
+            if number == 0:
+                self.bench.say("starting")
+                self.subject.start()
+            self.bench.say(f"wave {number + 1}")
+            self.subject.look()
+            time.sleep(WAVE_EVERY_S)
+
+    def committed(self) -> Mapping[int, int]:
+        """Committed offsets of its group, by partition."""
+        return self.topics.committed_offsets(self.run.names.topic, self.run.names.consumer_group)
+
+    def judge(self) -> Judgement:
+        """Findings as of now."""
+        index, records = self.run.names.index, self.sender.sent
+        committed = self.committed()
+        self.cluster.refresh(index)
+        documents: list[tuple[str, Mapping[str, Any]]] = [
+            (hit["_id"], hit["_source"])
+            for hits in self.cluster.scrolled(index, {"size": PAGE}, ("_id", "_source"))
+            for hit in hits
+        ]
+        outcome = Outcome(
+            documents,
+            committed,
+            self.subject.letters(self.topics, records),
+            self.subject.worded(records),
+            self.subject.has_stopped,
+            self.subject.ended,
+        )
+        return judge(records, self.claims, outcome)
+
+    def wait(self) -> Judgement:
+        """Wait until the pipeline is done, stuck, or has stopped; the findings then."""
+        ends = self.topics.end_offsets(self.run.names.topic)
+        position: object = None
+        began_s = moved_s = time.monotonic()
+        while True:
+            committed = self.committed()
+            now, before = (dict(committed), self.cluster.operations(self.run.names.index)), position
+            if now != before:
+                position, moved_s = now, time.monotonic()
+            still_s = time.monotonic() - moved_s
+            is_done = all(committed.get(partition, 0) >= end for partition, end in ends.items())
+            is_over = bool(self.subject.has_stopped) or self.subject.ended
+            if is_done or is_over or still_s >= SETTLED_S:
+                found = self.judge()
+                is_clean = not found.findings
+                if is_clean and (is_done or is_over):
+                    return found
+                if still_s >= (SETTLED_S if is_done or is_over else self.bench.patience_s):
+                    return found
+            if time.monotonic() - began_s > 4 * self.bench.patience_s:
+                return self.judge()
+            self.bench.say(f"waiting, {sum(ends.values()) - sum(committed.values()):,} records not committed")
+            self.subject.look()
+            time.sleep(POLL_S)
+
+    def close(self) -> None:
+        """Stop the pipeline and remove what the case has made."""
+        with uninterrupted():
+            for step in (
+                self.subject.stop,
+                lambda: remove_traces(self.bench.target, self.run.profile, self.run.folder.run_id),
+            ):
+                with contextlib.suppress(SluiceError):
+                    step()
+            self.cluster.close()
+            self.worker.close()
+
+
+@contextlib.contextmanager
+def trial_of(bench: Bench, case: Case) -> Iterator[Trial]:
+    """A case with its proxy, whose pipeline is stopped in the end."""
+    endpoints = bench.target.endpoints
+    with Proxy(endpoints.elasticsearch_urls[0], case.faults) as proxy:
+        target = replace(bench.target, endpoints=replace(endpoints, elasticsearch_urls=(proxy.url,)))
+        folder = RunFolder.create(bench.folder, case.name)
+        run = RunContext(bench.profile, bench.dataset, target, folder, progress=NoDisplay())
+        trial = Trial(bench, case, run, proxy)
+        try:
+            yield trial
+        finally:
+            trial.close()
+
+
+def prove(bench: Bench, case: Case) -> Result:
+    """Put a pipeline to one case."""
+    began_s = time.monotonic()
+    with trial_of(bench, case) as trial:
+        failure, found = "", Judgement()
+        try:
+            trial.prepare()
+            trial.load()
+            found = trial.wait()
+        except SluiceError as error:
+            failure = str(error)
+        return Result(
+            case.name,
+            found,
+            len(trial.sender.sent),
+            trial.proxy.faults,
+            len(trial.subject.stopped),
+            time.monotonic() - began_s,
+            failure,
+        )
+
+
+def profile_for(profile: Profile) -> Profile:
+    """The profile of a pipeline as its cases run it: two partitions, and room for huge records."""
+    topic = profile.topic.model_copy(update={"partitions": 2, "config": {"max.message.bytes": MOST_MESSAGE_BYTES}})
+    return profile.model_copy(update={"name": "prove", "topic": topic, "indices": 1})
