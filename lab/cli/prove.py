@@ -100,9 +100,8 @@ def prove_pipeline(
     folder = out or Path("runs") / "prove" / pipeline.replace("/", "-")
     check_runs(folder)
     with servers.held():
-        if not servers.may_be_started_anew() and (left_out := [each.name for each in chosen if each.kills]):
-            console.print(f"left out, as they kill servers, and these are of `./sluice up`: {', '.join(left_out)}")
-            chosen = [each for each in chosen if not each.kills]
+        if not servers.may_be_started_anew():
+            chosen = without_kills(chosen, profile)
         dataset = make_dataset("aladin", documents=1)
         bench = Bench(profile, dataset, servers.target(profile), LocalStack(), folder, seed, patience)
         results = run_cases(bench, chosen, time.monotonic() + 60 * minutes)
@@ -125,6 +124,16 @@ def case_named(name: str) -> Case:
     return BY_NAME[name]
 
 
+def without_kills(cases: Sequence[Case], profile: Profile) -> list[Case]:
+    """The cases that kill none of the servers that `up` has started."""
+    fatal = ("node", "worker") if profile.sink.is_connector else ("node",)
+    left = [each for each in cases if each.kills not in fatal]
+    if left_out := [each.name for each in cases if each not in left]:
+        names = ", ".join(left_out)
+        console.print(f"left out, as they kill servers, and these are those of `./sluice up`: {names}", soft_wrap=True)
+    return left
+
+
 def profile_of(pipeline: str, overrides: Sequence[str]) -> Profile:
     """The profile whose sink is the pipeline.
 
@@ -139,7 +148,10 @@ def profile_of(pipeline: str, overrides: Sequence[str]) -> Profile:
     if not pipeline.endswith((".yaml", ".yml")) and pipeline not in profile_names():
         known = ", ".join([*templates, *PIPELINES])
         raise ProfileError(f"PIPELINE: got {pipeline}, expected {known}, the name of a profile, or a profile's file")
-    return load_profile(pipeline, overrides=overrides)
+    profile = load_profile(pipeline, overrides=overrides)
+    if not profile.load.uses_kafka:
+        raise ProfileError(f"PIPELINE: got {pipeline}, expected a profile whose load goes through Kafka")
+    return profile
 
 
 def run_cases(bench: Bench, cases: Sequence[Case], ends_s: float) -> list[Result]:
@@ -180,7 +192,8 @@ def verdict_of(result: Result) -> str:
 def remarks_of(result: Result) -> str:
     """Notes on a result."""
     stops = [f"stopped {quantity(result.stops, 'time')}, and said so"] if result.stops else []
-    return "; ".join([*stops, *result.judgement.notes])
+    unmet = ["no request met a fault"] if BY_NAME[result.case].faults and not result.faults else []
+    return "; ".join([*stops, *unmet, *result.judgement.notes])
 
 
 def show_scorecard(pipeline: str, results: Sequence[Result], seed: int) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from lab.prove.faults import (
     Failure,
@@ -37,20 +37,21 @@ class Case:
 
     Attributes:
         asks: The question that it answers.
-        faults: How write requests are answered.
+        faults: How write requests are answered; `None`: by the cluster.
         acts: By number of the wave of records before which they are done.
         odd: Names of odd records among the others.
         deletes: True if there are tombstones also for a pipeline that does not delete.
-        kills: True if it ends servers by SIGKILL, which only servers of this command's own may suffer.
+        kills: The server that it ends by SIGKILL, which only servers of this command's own may suffer: the `node`, or
+            the `worker` of a connector.
     """
 
     name: str
     asks: str
-    faults: Schedule = lambda _: None
+    faults: Schedule | None = None
     acts: Mapping[int, Act] = field(default_factory=dict)
     odd: tuple[str, ...] = ()
     deletes: bool = False
-    kills: bool = False
+    kills: Literal["", "node", "worker"] = ""
 
 
 def nginx(status: int, words: str) -> Response:
@@ -162,12 +163,12 @@ CASES: Final = (
         "restart", "Stopped and started in mid-stream: nothing lost?", acts={ACT_AT_WAVE: lambda t: t.subject.restart()}
     ),
     Case("join", "A second worker joins in mid-stream.", acts={ACT_AT_WAVE: lambda t: t.subject.join()}),
-    Case("killed", "Killed (-9) in mid-stream.", acts={ACT_AT_WAVE: lambda t: t.subject.kill()}, kills=True),
+    Case("killed", "Killed (-9) in mid-stream.", acts={ACT_AT_WAVE: lambda t: t.subject.kill()}, kills="worker"),
     Case(
         "node-killed",
         "The search node is killed (-9) in mid-stream and comes back.",
         acts={ACT_AT_WAVE: lambda t: t.subject.kill_node()},
-        kills=True,
+        kills="node",
     ),
 )
 BY_NAME: Final = {case.name: case for case in CASES}

@@ -188,7 +188,7 @@ class Proxy:
         faults: Of these, the ones that a fault has answered.
     """
 
-    def __init__(self, upstream: str, schedule: Schedule) -> None:
+    def __init__(self, upstream: str, schedule: Schedule | None) -> None:
         self.url = ""
         self.writes = 0
         self.faults = 0
@@ -234,7 +234,7 @@ class Proxy:
         if not is_write(request):
             return await self._forward(request)
         self.writes += 1
-        fault = self._schedule(self.writes)
+        fault = self._schedule(self.writes) if self._schedule else None
         if fault is None:
             return await self._forward(request)
         self.faults += 1

@@ -60,7 +60,7 @@ def _document(seed: int, number: int, draw: random.Random) -> dict[str, Any]:
 
 def own_key(document: Mapping[str, Any]) -> bytes:
     """A key that no other record has."""
-    return f"odd-{document['number']}".encode()
+    return f"odd-{document['number']:06d}".encode()
 
 
 POISON: Final[Mapping[str, Maker]] = {

@@ -130,7 +130,12 @@ class _Judge:
 
     def judge_content(self, record: Sent, source: Mapping[str, Any]) -> None:
         """A stored document against its record's."""
-        if not is_same_json(loaded(self.claims.stored(record.value or b"")), source):
+        try:
+            is_same = is_same_json(loaded(self.claims.stored(record.value or b"")), source)
+        except ValueError:
+            # No JSON was produced.
+            is_same = False
+        if not is_same:
             self.found["changed"].append(record)
         if record.number in self.outcome.letters:
             self.found["told wrongly"].append(record)
@@ -147,11 +152,11 @@ class _Judge:
     def judge_odd(self, record: Sent) -> None:
         """A record that cannot be stored, or need not be, must be stored or told."""
         told = record.number in self.outcome.letters or record.number in self.outcome.worded
-        if record.number in self.by_number or told:
-            if record.number in self.by_number and record.number in self.outcome.letters:
-                self.found["told wrongly"].append(record)
+        if ids := self.by_number.get(record.number):
+            self.judge_content(record, self.by_id[ids[0]])
+        elif told:
             return
-        if self.is_passed(record):
+        elif self.is_passed(record):
             self.found["dead without a word"].append(record)
         else:
             self.waiting.append(record)

@@ -94,9 +94,10 @@ class Subject:
         if self.is_connector:
             self.kill_server("connect")
             return
-        if (pid := self.run.children.get("sink")) is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
+        if (pid := self.run.children.get("sink")) is None:
+            raise StackError(f"{self.sink.pipeline.context.name}: cannot be killed: `start` gave no process")
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
         with suppress(SluiceError):
             self.sink.stop_command()
         self.start()
@@ -155,8 +156,9 @@ class Subject:
         return None
 
     def texts(self) -> Iterator[bytes]:
-        """Texts that the pipeline has written: the files of its folder, and the worker's log of a connector."""
-        for file in sorted(self.run.folder.path.rglob("*")):
+        """Texts that the pipeline has written: files right in its folder, and the worker's log of a connector."""
+        folder = self.run.folder.path
+        for file in sorted((*folder.glob("*"), *folder.glob(f"{SECOND}/*"))):
             if file.is_file():
                 with file.open("rb") as content:
                     yield content.read(MOST_LOG_BYTES)

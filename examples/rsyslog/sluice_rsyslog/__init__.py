@@ -48,6 +48,7 @@ class Tuned(ProgramPipeline):
         text = (Path(__file__).parent / self.configuration).read_text("utf-8")
         for name, value in values.items():
             text = text.replace(f"@{name}@", value)
+        (folder / "spool").mkdir(exist_ok=True)
         file = folder / "rsyslog.conf"
         file.write_text(text, "utf-8")
         paths = ["-M", str(modules()), "-i", str(folder / "rsyslog.pid"), "-f", str(file)]

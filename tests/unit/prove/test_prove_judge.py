@@ -106,8 +106,9 @@ def test_a_record_that_is_not_committed_waits(
         ([], {}, {"dead without a word": 1}),
         ([], {"committed": {0: 1}, "stopped": "task failed"}, {}),
         ([("a", document(1))], {"letters": {1}}, {"told wrongly": 1}),
+        ([("a", document(1, price=2))], {}, {"changed": 1}),
     ],
-    ids=["dead letter", "log", "stored", "nothing", "stopped before it", "dead letter of a stored one"],
+    ids=["dead letter", "log", "stored", "nothing", "stopped before it", "dead letter of a stored one", "changed"],
 )
 def test_an_odd_record_is_stored_or_told(
     documents: Documents, outcome: Mapping[str, object], found: Mapping[str, int]
