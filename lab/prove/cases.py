@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from lab.prove.trial import Trial
 
 ACT_AT_WAVE = 8
+IN_FLIGHT = during(2, 60, slow(0.5))
+"""Requests are under way whenever something is stopped or killed."""
 LIFTED_AT_WAVE = 20
 HTML = {"content-type": "text/html", "server": "nginx"}
 Act = Callable[["Trial"], None]
@@ -104,6 +106,11 @@ def of_one_key(_: int, content: bytes) -> bool:
     return b'"key-7"' in content
 
 
+def act(done: Act) -> dict[int, Act]:
+    """One act in mid-stream."""
+    return {ACT_AT_WAVE: done}
+
+
 def block(setting: str) -> dict[int, Act]:
     """Acts that set a block on the index and lift it."""
     return {
@@ -159,15 +166,14 @@ CASES: Final = (
         Case(name, f"A record is bad ({name.replace('-', ' ')}): do the others arrive, and is it told?", odd=(name,))
         for name in POISON
     ),
-    Case(
-        "restart", "Stopped and started in mid-stream: nothing lost?", acts={ACT_AT_WAVE: lambda t: t.subject.restart()}
-    ),
-    Case("join", "A second worker joins in mid-stream.", acts={ACT_AT_WAVE: lambda t: t.subject.join()}),
-    Case("killed", "Killed (-9) in mid-stream.", acts={ACT_AT_WAVE: lambda t: t.subject.kill()}, kills="worker"),
+    Case("restart", "Stopped and started in mid-stream: nothing lost?", IN_FLIGHT, act(lambda t: t.subject.restart())),
+    Case("join", "A second worker joins in mid-stream: nothing lost?", IN_FLIGHT, act(lambda t: t.subject.join())),
+    Case("killed", "Killed (-9): nothing lost?", IN_FLIGHT, act(lambda t: t.subject.kill()), kills="worker"),
     Case(
         "node-killed",
-        "The search node is killed (-9) in mid-stream and comes back.",
-        acts={ACT_AT_WAVE: lambda t: t.subject.kill_node()},
+        "The search node is killed (-9) and comes back.",
+        IN_FLIGHT,
+        act(lambda t: t.kill_node()),
         kills="node",
     ),
 )

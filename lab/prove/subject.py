@@ -118,10 +118,6 @@ class Subject:
         os.kill(self.stack.process_ids()[name], signal.SIGKILL)
         self.stack.restart(name)
 
-    def kill_node(self) -> None:
-        """End the search node by SIGKILL and start it again."""
-        self.kill_server("elasticsearch-1")
-
     def look(self) -> None:
         """See whether it still runs; one that has stopped and said so is started again, three times at most."""
         if self.ended or len(self.stopped) > MOST_RESTARTS:

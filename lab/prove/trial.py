@@ -22,6 +22,7 @@ from lab.prove.subject import Subject
 from lab.run.folder import RunFolder
 from lab.run.phases import NoDisplay, RunContext
 from lab.run.prepare import create_topics, remove_connectors, remove_earlier, remove_topics, remove_traces
+from lab.stack.elasticsearch import node_name
 from lab.stack.local import LocalStack
 from lab.stack.server import uninterrupted
 from producers.dataset import Dataset
@@ -31,6 +32,7 @@ POLL_S = 0.5
 SETTLED_S = 8.0
 """Time without a change after which a pipeline that has committed all is taken to be done."""
 PAGE = 200
+RECOVERED_WITHIN_S = 60
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ class Trial:
     def set_block(self, setting: str, *, on: bool) -> None:
         """Block the index, or lift the block."""
         self.cluster.put_settings(self.run.names.index, {setting: True if on else None})
+
+    def kill_node(self) -> None:
+        """End the search node by SIGKILL and start it again; return when it serves the index."""
+        self.subject.kill_server(node_name(1))
+        self.cluster.index_health(self.run.names.index, "yellow", RECOVERED_WITHIN_S)
 
     def prepare(self) -> None:
         """Make topic and index, empty."""
