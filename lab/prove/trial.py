@@ -28,9 +28,9 @@ from lab.stack.server import uninterrupted
 from producers.dataset import Dataset
 
 WAVE_EVERY_S = 0.15
-POLL_S = 0.5
+POLL_S = 1.0
 SETTLED_S = 8.0
-"""Time without a change after which a pipeline that has committed all is taken to be done."""
+"""Time without a change after which a pipeline that has stopped is taken to be done."""
 PAGE = 200
 RECOVERED_WITHIN_S = 60
 
@@ -186,10 +186,10 @@ class Trial:
             is_over = bool(self.subject.has_stopped) or self.subject.ended
             if is_done or is_over or still_s >= SETTLED_S:
                 found = self.judge()
-                is_clean = not found.findings
-                if is_clean and (is_done or is_over):
+                if not found.findings and (is_done or is_over):
                     return found
-                if still_s >= (SETTLED_S if is_done or is_over else self.bench.patience_s):
+                # One that has committed what it only read may hold it back for a while, before it tries again.
+                if still_s >= (SETTLED_S if is_over else self.bench.patience_s):
                     return found
             if time.monotonic() - began_s > 4 * self.bench.patience_s:
                 return self.judge()
