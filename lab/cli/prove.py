@@ -16,7 +16,7 @@ from lab.cli import complete
 from lab.cli.options import SERVERS, JsonOption, SettingsOption
 from lab.console import console, print_json, table_of
 from lab.display import LiveLines
-from lab.errors import ProfileError
+from lab.errors import ProfileError, unwritable
 from lab.extensions import PIPELINES
 from lab.files import write_whole
 from lab.profiles import Profile, load_profile, override, profile_names
@@ -25,7 +25,6 @@ from lab.profiles.mapping import TEMPLATES
 from lab.profiles.problems import suggestion
 from lab.prove.cases import BY_NAME, CASES, Case
 from lab.prove.trial import Bench, Result, profile_for, prove
-from lab.run.folder import check_runs
 from lab.stack.local import LocalStack
 from lab.targets.local import Local
 from producers.registry import make_dataset
@@ -98,7 +97,10 @@ def prove_pipeline(
     servers = Local()
     profile = servers.fitted(profile_for(profile_of(pipeline, [*overrides, *(settings or [])])))
     folder = out or Path("runs") / "prove" / pipeline.replace("/", "-")
-    check_runs(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(f"--out: {folder}: cannot be made", error) from error
     with servers.held():
         if not servers.may_be_started_anew():
             chosen = without_kills(chosen, profile)
