@@ -63,7 +63,7 @@ def test_servers_of_up_are_not_killed(overrides: list[str], left: list[str]) -> 
 def test_a_case_without_time_is_not_begun(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Its name is printed."""
     profile = load_profile("quickstart")
-    bench = Bench(profile, None, None, LocalStack(tmp_path), tmp_path, 1, 60.0)  # type: ignore[arg-type]
+    bench = Bench(profile, None, None, LocalStack(tmp_path), tmp_path, 1, 60.0)
     assert run_cases(bench, [BY_NAME["calm"]], time.monotonic()) == []
     assert "calm" in capsys.readouterr().out
 
