@@ -114,7 +114,9 @@ def waves(seed: int, *, deletes: bool, odd: tuple[str, ...] = ()) -> Iterator[li
                 records.append(Sent(number, mark, of_key, value, odd=name in POISON))
             else:
                 is_delete = deletes and draw.randrange(DELETE_ONE_IN) == 0
-                records.append(Sent(number, mark, key, None if is_delete else orjson.dumps(document)))
+                # Its key is in the document, too: some pipelines read no keys.
+                value = orjson.dumps({"key": key.decode(), **document})
+                records.append(Sent(number, mark, key, None if is_delete else value))
             number += 1
         yield records
 
