@@ -106,7 +106,8 @@ def waves(seed: int, *, deletes: bool, odd: tuple[str, ...] = ()) -> Iterator[li
         for name in odd if wave % ODD_EVERY_WAVES == 1 else ():
             wanted.insert(draw.randrange(len(wanted)), name)
         for name in wanted:
-            key = f"key-{draw.randrange(KEYS)}".encode()
+            # A lost update may be hidden by a later one; that of a key which comes once is not.
+            key = f"key-{draw.choice((draw.randrange(KEYS), KEYS + number))}".encode()
             document = _document(seed, number, draw)
             mark = str(document["mark"])
             if name:
