@@ -22,7 +22,7 @@ from lab.console import console
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.records.run import Run
-from lab.replay.connectors import QUEUE, beside, configs_of, connector_of_queue, queue_of, unfinished_sources
+from lab.replay.connectors import QUEUE, beside, configs_of, connector_of_queue, queue_of, unfinished_topics
 from lab.replay.dead_letters import (
     DISCARDED,
     FIRST_NAMED,
@@ -322,12 +322,11 @@ def replay_beside(
     """Send letters of a running connector's queue again, beside the connector; those of one source after the other."""
     config = {**connector_of_queue(configs_of(endpoints), letters.topic, connector), **overrides}
     sources = {letter.origin.topic for letter in letters.to_send(choice, again=again, content=False)}
-    sources |= unfinished_sources(topics_of(endpoints).names(), letters.topic)
+    unfinished = unfinished_topics(topics_of(endpoints).names(), letters.topic)
+    routes = {each: beside(config, letters.topic, each, unfinished.get(each)) for each in sources | unfinished.keys()}
     return sum_of(
-        TopicReplay(endpoints, letters, beside(config, letters.topic, each), replace(choice, topic=each)).run(
-            again=again
-        )
-        for each in sorted(sources)
+        TopicReplay(endpoints, letters, route, replace(choice, topic=each)).run(again=again)
+        for each, route in sorted(routes.items())
     )
 
 

@@ -1,5 +1,6 @@
 """Dead letters of connectors that run in a worker: their queue, and a way beside the connector back into the index."""
 
+import secrets
 from collections.abc import Iterator, Mapping
 
 from lab.clients.target import worker_of
@@ -67,7 +68,7 @@ def connector_of_queue(configs: Configs, queue: str, named: str | None) -> dict[
     return config
 
 
-def beside(config: Mapping[str, str], queue: str, source: str) -> Route:
+def beside(config: Mapping[str, str], queue: str, source: str, unfinished: str | None = None) -> Route:
     """Way into the index that the running connector, which reads the source, does not see.
 
     Letters go into a topic of the replay's own. A first transform gives each record the name of its source, so that
@@ -75,9 +76,11 @@ def beside(config: Mapping[str, str], queue: str, source: str) -> Route:
 
     Args:
         source: Topic that the records were in.
+        unfinished: Topic that a replay, broken off, has left.
     """
     kept = {name: value for name, value in config.items() if name not in OTHERS_OWN}
-    topic = f"{BESIDE}{queue}--{source}"
+    # Of each replay another one: a letter that is rejected again is known by its place there.
+    topic = unfinished or f"{BESIDE}{queue}--{source}--{secrets.token_hex(4)}"
     chain = [RENAMING, *filter(None, (name.strip() for name in config.get("transforms", "").split(",")))]
     renaming = {"type": "org.apache.kafka.connect.transforms.RegexRouter", "regex": ".*", "replacement": source}
     own = {
@@ -90,7 +93,7 @@ def beside(config: Mapping[str, str], queue: str, source: str) -> Route:
     return Route(replayed({**kept, **own}), topic, is_temporary=True)
 
 
-def unfinished_sources(names: set[str], queue: str) -> set[str]:
-    """Source topics of letters that a replay, broken off, has sent and the sink may not have read."""
+def unfinished_topics(names: set[str], queue: str) -> dict[str, str]:
+    """Topics of letters that a replay, broken off, has sent and the sink may not have read, by source topic."""
     begin = f"{BESIDE}{queue}--"
-    return {name.removeprefix(begin) for name in names if name.startswith(begin)}
+    return {name.removeprefix(begin).rpartition("--")[0]: name for name in names if name.startswith(begin)}

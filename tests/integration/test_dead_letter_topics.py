@@ -123,6 +123,19 @@ def test_what_is_rejected_in_a_replay_is_known_by_its_first_place_and_replayed_a
     assert queue.stored() == {"a": 0, "b": 1, "c": 2}
 
 
+def test_what_is_rejected_in_two_replays_is_still_a_dead_letter(sluice: Sluice, queue: Queue) -> None:
+    """Each replay has a topic of its own: the place in it, by which a letter is marked, comes back in no other."""
+    queue.send(("a", {"pages": "many"}))
+    for _ in range(2):
+        assert sluice("dead-letters", "replay", queue.topic).status == 4
+
+    shown = sluice("dead-letters", "show", queue.topic)
+    assert shown.output.splitlines()[0] == f"{queue.topic}: 1 dead letter; 1 record sent again"
+    queue.accept_malformed("pages")
+    last = sluice("dead-letters", "replay", queue.topic)
+    assert (last.status, last.output) == (0, "1 dead letter sent again: 1 indexed\n")
+
+
 def test_a_replay_by_topic_that_is_killed_is_finished_by_the_next_one(sluice: Sluice, queue: Queue) -> None:
     """Killed as soon as the letters are marked as sent: each is stored once, and nothing of the replay is left."""
     queue.send(("a", {"pages": "many"}), ("b", {"pages": "few"}), ("b", {"pages": 3}))
