@@ -22,7 +22,7 @@ PATH_HELP = (
 )
 DOCUMENTS, SERVERS, OUTPUT = "Documents", "Servers", "Output"
 """Groups of options in a command's help."""
-LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,62})=([^\x00-\x1f]{0,200})")
+LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,62})=(.{0,200})", re.DOTALL)
 MOST_NOTE = 1000
 
 ProfileArgument = Annotated[
@@ -136,10 +136,11 @@ def parsed_labels(texts: Sequence[str]) -> dict[str, str]:
     """
     found = [LABEL.fullmatch(text) for text in texts]
     for text, parts in zip(texts, found, strict=True):
-        if parts is None:
+        if parts is None or not parts[2].isprintable():
+            # As it is escaped in Python: a terminal or a file may not take it.
             raise ProfileError(
-                f"--label: got {' '.join(text.split())[:80]}, expected NAME=VALUE, such as branch=main: a name of"
-                " letters, digits, . _ -, and a value of at most 200 characters"
+                f"--label: got {repr(text[:80])[1:-1]}, expected NAME=VALUE, such as branch=main: a name of"
+                " letters, digits, . _ -, and a value of at most 200 printable characters"
             )
     return {parts[1]: parts[2].strip() for parts in found if parts}
 
@@ -156,4 +157,6 @@ def marks_of(labels: Sequence[str] | None, note: str | None) -> Marks:
     line = " ".join((note or "").split())
     if len(line) > MOST_NOTE:
         raise ProfileError(f"--note: got {len(line):,} characters, expected at most {MOST_NOTE:,}")
+    if wrong := next((character for character in line if not character.isprintable()), None):
+        raise ProfileError(f"--note: got the character {wrong!a}, expected printable ones")
     return Marks(of_run, line)

@@ -39,6 +39,15 @@ def test_a_junit_file_has_a_case_for_each_expectation(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["\x1b[31m", "\x00", "\udcff", "\uffff"])
+def test_a_character_that_xml_does_not_have_is_replaced(tmp_path: Path, text: str) -> None:
+    """A server's sentence may hold any."""
+    file = tmp_path / "junit.xml"
+    file.write_bytes(junit_file("books", {"verified": f"kafka: ]]>{text}\n"}))
+    (((_, told),),) = cases(file)[0].values()
+    assert told == f"kafka: ]]>\ufffd{text[1:]}\n"
+
+
 def test_summaries_of_several_runs_share_a_file(tmp_path: Path) -> None:
     """As the steps of a CI job do."""
     files = CiFiles(summary=tmp_path / "summary.md")

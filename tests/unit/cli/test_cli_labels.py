@@ -19,7 +19,9 @@ def test_the_last_label_of_a_name_counts() -> None:
     assert marks == Marks({"branch": "other", "commit": "a=b"}, "before the upgrade")
 
 
-@pytest.mark.parametrize("text", ["branch", "=main", "1st=x", "a b=c", "branch=", "branch=a\nb", f"branch={'x' * 201}"])
+@pytest.mark.parametrize(
+    "text", ["branch", "=main", "1st=x", "a b=c", "branch=", "branch=a\nb", f"branch={'x' * 201}", "b=\udcff"]
+)
 def test_a_label_that_is_none_is_refused(text: str, message: MakeMessage) -> None:
     """In one sentence."""
     with pytest.raises(ProfileError) as refused:
@@ -32,6 +34,14 @@ def test_a_long_note_is_refused(message: MakeMessage) -> None:
     with pytest.raises(ProfileError) as refused:
         marks_of((), "x" * 1001)
     assert str(refused.value) == message("--note", "1,001")
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\udcff"])
+def test_a_note_of_characters_that_cannot_be_shown_is_refused(character: str, message: MakeMessage) -> None:
+    """A terminal would obey one, and no file takes the other, after a run of minutes."""
+    with pytest.raises(ProfileError) as refused:
+        marks_of((), f"red {character}")
+    assert str(refused.value) == message("--note", ascii(character))
 
 
 def test_labels_are_changed_after_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
