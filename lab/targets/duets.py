@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from threading import Barrier, BrokenBarrierError, Event
 
 from lab.clients.target import Target
-from lab.errors import StackError
+from lab.errors import AbortError, StackError
 from lab.profiles import Profile
 from lab.records.result import Result
 from lab.records.run import PhaseName
@@ -152,6 +152,10 @@ class DuetBench:
                 )
             except StackError as error:
                 return error
+            except AbortError:
+                # The other one is of no use either.
+                meeting.cancel()
+                raise
             finally:
                 meeting.leave()
             return None

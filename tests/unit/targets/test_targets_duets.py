@@ -11,7 +11,7 @@ import pytest
 
 from lab.clients.target import Target
 from lab.endpoints import Endpoints
-from lab.errors import StackError
+from lab.errors import AbortError, SluiceError, StackError
 from lab.records.result import Result
 from lab.records.run import PhaseName
 from lab.records.suite import Variant
@@ -38,6 +38,7 @@ class Side:
     """A set of servers whose runs take as long in each phase as a test says.
 
     Attributes:
+        error: Of the phase that fails.
         began: Phase → when it began.
     """
 
@@ -46,6 +47,7 @@ class Side:
     ) -> None:
         self.result = a_result(seconds=seconds)
         self.fails_in, self.slow_in = fails_in, slow_in
+        self.error: SluiceError = StackError("the broker has ended")
         self.target = a_target(**pids)
         self.run_ids: set[str] = set()
         self.began: dict[str, float] = {}
@@ -63,7 +65,7 @@ class Side:
             self.began[phase] = time.monotonic()
             self.target.check()
             if phase == self.fails_in:
-                raise StackError("the broker has ended")
+                raise self.error
             time.sleep(0.2 if phase == self.slow_in else 0.0)
         self.ended_at = time.monotonic()
 
@@ -98,6 +100,16 @@ def test_a_run_that_fails_holds_the_other_one_up_for_no_time(tmp_path: Path) -> 
     assert outcomes[0] == good.result
     assert str(outcomes[1]) == "the broker has ended"
     assert set(good.began) == set(PHASES)
+
+
+def test_a_run_that_is_aborted_ends_the_other_one_too(tmp_path: Path) -> None:
+    """At its next look at the servers: the suite ends, and needs neither."""
+    for place in range(2):
+        other, aborted = Side(slow_in="load"), Side(fails_in="load")
+        aborted.error = AbortError("aborted by --abort-on lag>1")
+        with pytest.raises(AbortError):
+            outcomes_of(tmp_path, *((other, aborted), (aborted, other))[place])
+        assert "verify" not in other.began
 
 
 def test_a_run_fails_whose_other_one_never_comes(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
