@@ -99,6 +99,8 @@ def baseline_of(
         return None
     record = "plan.json" if candidates.parent.name == SUITES else "run.json"
     path = Path(name) if (Path(name) / record).is_file() else newest(candidates, name)
+    if path == Path(name) and labels_of(path) is None:
+        raise ProfileError(f"--baseline: {name}: is void or has no result; expected a verified run or suite")
     if path is None and not optional:
         raise ProfileError(
             f"--baseline: got {name}, expected a verified run or suite in {candidates} with label {BASELINE}={name};"
@@ -113,14 +115,18 @@ def baseline_of(
 
 def newest(candidates: Path, name: str) -> Path | None:
     """The folder of the last verified run, or suite, with the label `baseline=name`."""
-    for file in sorted(candidates.glob("*/result.json"), reverse=True) + sorted(
-        candidates.glob("*/suite.json"), reverse=True
-    ):
+    folders = sorted(candidates.glob("*"), reverse=True)
+    return next((folder for folder in folders if (labels_of(folder) or {}).get(BASELINE) == name), None)
+
+
+def labels_of(folder: Path) -> dict[str, str] | None:
+    """Labels of a verified run or suite; `None` for any other folder."""
+    for name in ("result.json", "suite.json"):
         try:
-            record: dict[str, Any] = orjson.loads(file.read_bytes())
-            labels = record.get("labels") or record.get("plan", {}).get("labels") or {}
-            if labels.get(BASELINE) == name and is_verified(record):
-                return file.parent
+            record: dict[str, Any] = orjson.loads((folder / name).read_bytes())
+            labels: dict[str, str] = record.get("labels") or record.get("plan", {}).get("labels") or {}
+            if is_verified(record):
+                return labels
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             # Of a run that is being written, or of another version, nothing is told.
             continue
@@ -135,8 +141,13 @@ def is_verified(record: Mapping[str, Any]) -> bool:
     return any(run["variant"] == control and run["status"] == "verified" for run in record["runs"])
 
 
-def against_baseline(baseline: Baseline, folder: Path, expectations: Sequence[Expectation]) -> tuple[Checks, str]:
+def against_baseline(
+    baseline: Baseline, folder: Path, expectations: Sequence[Expectation], unverified: Collection[str] = ()
+) -> tuple[Checks, str]:
     """Compare a run or suite with its baseline, and print both.
+
+    Args:
+        unverified: Variants of the suite of which no run is verified, so that nothing tells their ratios.
 
     Returns:
         Expectations of the ratios, and the comparison as Markdown.
@@ -152,7 +163,7 @@ def against_baseline(baseline: Baseline, folder: Path, expectations: Sequence[Ex
     decided: dict[str, str | None] = {}
     undecided = {} if comparisons else {each.text: why_none for each in wanted} or {"baseline": why_none}
     # Of suites, only variants beside the same control have intervals; the control itself never has.
-    telling = [comparison for comparison in comparisons if comparison.has_verdicts] or comparisons
+    telling = [comparison for comparison in comparisons if comparison.second.control] or comparisons
     for each, comparison in product(wanted, telling):
         name = each.text if len(telling) == 1 else f"{each.text} ({comparison.second.label})"
         failure, why = judged(each, comparison)
@@ -160,6 +171,7 @@ def against_baseline(baseline: Baseline, folder: Path, expectations: Sequence[Ex
             decided[name] = failure
         else:
             undecided[name] = why
+    undecided |= {f"{each.text} ({name})": "no run of it is verified" for each, name in product(wanted, unverified)}
     for name, why in undecided.items():
         console.print(f"[yellow]![/yellow] {escape(name)}: cannot tell: {escape(why)}", soft_wrap=True)
     return Checks(decided, undecided), "\n".join(_markdown(baseline.name, comparisons, why_none)) + "\n"

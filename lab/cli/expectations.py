@@ -18,7 +18,8 @@ from lab.records.result import Result
 from lab.run.abort import COMPARISONS, COUNTS, RATES, Condition
 
 BOUND = re.compile(
-    r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*(\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([x×*]?\s*baseline)?\s*",
+    r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*((?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?)"
+    r"\s*([x×*]?\s*baseline)?\s*",
     re.IGNORECASE,
 )
 ExpectOption = Annotated[
@@ -77,7 +78,9 @@ def expectation(text: str) -> Expectation:
     """
     parts = BOUND.fullmatch(text)
     if parts is None:
-        raise ProfileError(f"--expect: got {text}, expected METRIC>NUMBER, such as indexing_rate>5000")
+        raise ProfileError(
+            f"--expect: got {text}, expected METRIC>NUMBER, such as indexing_rate>5000 or drain_s<=1.05 baseline"
+        )
     name = full_name("--expect", parts[1].lower(), BY_NAME, "one of the metrics in docs/metrics.md")
     scope = parts[2] or default_scope(name)
     if scope is None or not is_scope_of(name, scope):

@@ -51,6 +51,14 @@ def test_the_baseline_may_be_a_folder(tmp_path: Path) -> None:
     assert baseline.path == folder
 
 
+def test_a_folder_of_a_void_run_is_no_baseline(tmp_path: Path, message: MakeMessage) -> None:
+    """Its figures may be of documents that are missing."""
+    folder = a_run(tmp_path, "1", {}, verification=VOID)
+    with pytest.raises(ProfileError) as refused:
+        chosen(tmp_path, str(folder))
+    assert str(refused.value) == message("--baseline", "void", folder=folder)
+
+
 def test_a_missing_baseline_is_refused_unless_it_is_optional(tmp_path: Path, message: MakeMessage) -> None:
     """Before anything is started."""
     with pytest.raises(ProfileError) as refused:
@@ -136,3 +144,14 @@ def test_a_suite_has_intervals_beside_the_control_of_both(tmp_path: Path) -> Non
     assert (list(checks.failures), checks.undecided) == ([each.text for each in wanted], {})
     assert [failure is None for failure in checks.failures.values()] == [True, False]
     assert "faster by 50 %" in table
+
+
+def test_a_variant_without_enough_to_tell_is_undecided(tmp_path: Path) -> None:
+    """Whether it has too few starts, or no verified run at all: an expectation that nothing judged is not met."""
+    suite_folder(tmp_path, "a", (401, 409, 397), slim=(401, 409, 397))
+    suite_folder(tmp_path, "b", (802, 818, 794), slim=(802, 818))
+    first, second = (tmp_path / "suites" / "small" / name for name in ("a", "b"))
+    wanted = [expectation("indexing_latency_ms<=1.5 baseline")]
+    checks, _ = against_baseline(Baseline("main", first), second, wanted, unverified=["flat"])
+    assert checks.failures == {}
+    assert list(checks.undecided) == [wanted[0].text, f"{wanted[0].text} (flat)"]
