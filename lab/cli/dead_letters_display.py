@@ -1,5 +1,6 @@
 """Dead letters on the terminal: groups, single letters, and what became of those that were sent again."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.markup import escape
@@ -12,6 +13,8 @@ from lab.replay.dead_letters import Letter
 from lab.replay.replay import Replay
 
 LONGEST_VALUE = 80
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that a terminal would obey, not show: a document may hold any, and nobody has checked it."""
 
 
 def print_groups(groups: Sequence[DeadLetterGroup]) -> None:
@@ -47,7 +50,7 @@ def names_in(group: DeadLetterGroup) -> Iterable[str]:
 
 def reason_text(group: DeadLetterGroup) -> str:
     """The reason of a group; below it the field if the reason does not show it, and the value that failed."""
-    reason = ": ".join(filter(None, (group.type, group.cause)))
+    reason = shown(": ".join(filter(None, (group.type, group.cause))))
     if group.field is None or (group.value is None and f"[{group.field}]" in group.cause):
         return reason
     return f"{reason}\n{field_text(group.field, group.value)}"
@@ -56,13 +59,18 @@ def reason_text(group: DeadLetterGroup) -> str:
 def field_text(field: str, value: str | None) -> str:
     """A field with its value, cut off after 80 characters."""
     if value is None:
-        return f"field {field}"
-    return f"{field}: {value if len(value) <= LONGEST_VALUE else value[:LONGEST_VALUE] + '…'}"
+        return shown(f"field {field}")
+    return shown(f"{field}: {value if len(value) <= LONGEST_VALUE else value[:LONGEST_VALUE] + '…'}")
+
+
+def shown(text: str) -> str:
+    """Text of a document or of a server for the terminal."""
+    return CONTROLS.sub("\ufffd", text)
 
 
 def print_letter(letter: Letter, line: str | None) -> None:
     """A dead letter for a reader: its reason, where it came from, field and value, the document."""
-    console.print(f"\n[bold]{escape(letter.reason)}[/bold]", soft_wrap=True)
+    console.print(f"\n[bold]{escape(shown(letter.reason))}[/bold]", soft_wrap=True)
     if line:
         console.print(f"[dim]{escape(line)}[/dim]", soft_wrap=True)
     if letter.origin != letter.refused_at:
@@ -71,7 +79,8 @@ def print_letter(letter: Letter, line: str | None) -> None:
     # The reason itself shows the field, and mostly the value.
     if failed and value and failed.preview not in {value.decode(), value.decode().strip('"')}:
         console.print(field_text(failed.path, value.decode()), markup=False, soft_wrap=True)
-    console.print((letter.value or b"(a tombstone)").decode(errors="replace"), markup=False, soft_wrap=True)
+    document = shown((letter.value or b"(a tombstone)").decode(errors="replace"))
+    console.print(document, markup=False, soft_wrap=True)
 
 
 def print_outcome(outcome: Replay) -> None:
