@@ -196,6 +196,7 @@ def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command, messa
         (("show", "--place", "books:7"), ("--place", "books:7", "TOPIC-PARTITION@OFFSET")),
         (("discard",), ("--all", "--reason", "--status", "--place")),
         (("discard", "--all", "--status", "400"), ("--all", "--reason", "--status", "--place")),
+        (("discard", "--reason", "", "--yes"), ("--reason",)),
         (("replay", "--set", "batch.size"), ("--set batch.size", "NAME=VALUE")),
     ],
 )
