@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.markup import escape
 
 from lab.analysis.compare import Comparison, Row, compare, difference_text, side
 from lab.analysis.figures.definitions import BY_NAME
@@ -16,10 +15,9 @@ from lab.analysis.report_page.markdown import markdown_table, plain_line
 from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.text import UNKNOWN, figure
-from lab.cli.ci_files import CHECKS, Checks
+from lab.cli.ci_files import CHECKS, Checks, print_undecided
 from lab.cli.compare import KEY_FIGURES, check_inputs, show, shown_rows, sides
 from lab.cli.expectations import Expectation
-from lab.console import console
 from lab.errors import ProfileError
 from lab.records.marks import BASELINE
 from lab.run.abort import COMPARISONS
@@ -172,8 +170,7 @@ def against_baseline(
         else:
             undecided[name] = why
     undecided |= {f"{each.text} ({name})": "no run of it is verified" for each, name in product(wanted, unverified)}
-    for name, why in undecided.items():
-        console.print(f"[yellow]![/yellow] {escape(name)}: cannot tell: {escape(why)}", soft_wrap=True)
+    print_undecided(undecided)
     return Checks(decided, undecided), "\n".join(_markdown(baseline.name, comparisons, why_none)) + "\n"
 
 

@@ -57,6 +57,12 @@ class Checks:
     undecided: Mapping[str, str] = field(default_factory=dict)
 
 
+def print_undecided(undecided: Mapping[str, str]) -> None:
+    """Print what was expected and nothing tells, with the reason."""
+    for name, why in undecided.items():
+        console.print(f"[yellow]![/yellow] {escape(name)}: cannot tell: {escape(why)}", soft_wrap=True)
+
+
 @dataclass(frozen=True)
 class CiFiles:
     """Where the files are wanted; `None` for one that is not.

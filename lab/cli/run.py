@@ -11,7 +11,7 @@ from lab.analysis.report_page.sections import compared_questions
 from lab.analysis.report_page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis
 from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption, against_baseline, baseline_of
-from lab.cli.ci_files import CHECKS, Checks, CiFiles, JunitOption, SummaryOption, junit_file, timing_of
+from lab.cli.ci_files import CHECKS, Checks, CiFiles, JunitOption, SummaryOption, junit_file, print_undecided, timing_of
 from lab.cli.expectations import AbortOption, ExpectOption, condition, ending_of, expectation, failures
 from lab.cli.options import (
     RUNS,
@@ -39,6 +39,7 @@ from lab.engines import ENGINES
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
 from lab.profiles.models import Recorded
+from lab.run.abort import unjudged
 from lab.run.folder import check_runs
 from lab.run.load.drivers import Drivers
 from lab.run.names import index_name, kept_index
@@ -154,11 +155,13 @@ def run(
     print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))
     if as_json:
         print_json(result)
-    checks = Checks(failures(result, expectations, no_dead_letters=fail_on_dead_letters))
+    never_judged = unjudged(conditions, analysis.folder.samples)
+    print_undecided(never_judged)
+    checks = Checks(failures(result, expectations, no_dead_letters=fail_on_dead_letters), never_judged)
     table = ""
     if beside:
         of_ratios, table = against_baseline(beside, analysis.folder.path, expectations)
-        checks = Checks({**checks.failures, **of_ratios.failures}, of_ratios.undecided)
+        checks = Checks({**checks.failures, **of_ratios.failures}, {**checks.undecided, **of_ratios.undecided})
     if ending := files.write(
         ending_of(checks.failures),
         lambda: junit_file(result.profile, checks.failures, undecided=checks.undecided, timing=timing_of(result)),

@@ -16,6 +16,7 @@ WINDOW_S = 10.0
 """Rates and latencies are those of the last ten seconds."""
 WARM_UP_S = 10.0
 """From the first document in the index: rates and latencies of this time are not judged."""
+NO_RATE = "no sample of the load was judged, since it ended too soon or no records waited"
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -97,12 +98,17 @@ class Condition:
 
 
 class AbortWatch:
-    """Judges each sample of a load; the sampler's thread hands them in, and the run asks."""
+    """Judges each sample of a load; the sampler's thread hands them in, and the run asks.
+
+    Attributes:
+        judged: Conditions of which a sample told whether they hold.
+    """
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         self._conditions = conditions
         self._samples: deque[Sample] = deque()
         self._growing_since_s: float | None = None
+        self.judged: set[Condition] = set()
         self._reason: str | None = None
 
     def take(self, sample: Sample) -> None:
@@ -116,6 +122,8 @@ class AbortWatch:
             self._growing_since_s = sample.at_s
         for condition in self._conditions:
             value = condition.value(tuple(self._samples), self._growing_since_s)
+            if value is not None:
+                self.judged.add(condition)
             if value is not None and COMPARISONS[condition.comparison](value, condition.bound):
                 unit = UNITS.get(condition.name) or BY_NAME[condition.name].unit
                 self._reason = f"aborted by --abort-on {condition.text}: it was {figure(value, unit)}"
@@ -130,3 +138,15 @@ class AbortWatch:
         if self._reason:
             raise AbortError(self._reason)
         return ""
+
+
+def unjudged(conditions: Sequence[Condition], samples: Samples) -> dict[str, str]:
+    """Conditions that no sample of a run could tell → why."""
+    watch = AbortWatch(conditions)
+    for sample in samples:
+        watch.take(sample)
+    return {
+        f"--abort-on {each.text}": NO_RATE if each.name in RATES else "no sample of the load has this figure"
+        for each in conditions
+        if each not in watch.judged
+    }

@@ -7,7 +7,7 @@ import pytest
 from lab.cli.expectations import condition
 from lab.errors import AbortError, ProfileError
 from lab.records.samples import Sample
-from lab.run.abort import COUNTS, RATES, AbortWatch, Condition
+from lab.run.abort import COUNTS, RATES, AbortWatch, Condition, unjudged
 from tests.unit.analysis.synthetic import Truth, samples
 from tests.unit.messages import MakeMessage
 
@@ -94,3 +94,12 @@ def test_each_figure_may_be_unknown(name: str) -> None:
     """A sample in which no server answered ends no run."""
     nothing = [Sample(at_s=float(second), phase="load") for second in range(40)]
     assert ended([f"{name} >= 0"], nothing) == (None, "")
+
+
+def test_a_condition_that_no_sample_could_tell_is_named(message: MakeMessage) -> None:
+    """As of our sink's figures where another loads, or of a rate in a load of seconds: it guarded nothing."""
+    direct = [sample.model_copy(update={"sink": None}) for sample in samples(Truth(ticks=5))]
+    conditions = [condition(text) for text in ("dead_letters>0", "rejected>0", "indexing_rate<1")]
+    told = unjudged(conditions, direct)
+    assert list(told) == ["--abort-on dead_letters>0", "--abort-on indexing_rate<1"]
+    assert "; ".join(told.values()) == message("no sample of the load has this figure", "ended too soon")
