@@ -63,7 +63,8 @@ class FailedField:
             values = []
         elements = [element for value in values for element in (value if isinstance(value, list) else [value])]
         if self.wants_object:
-            failed = [element for element in elements if not isinstance(element, dict)]
+            # Without a value there is no object to parse: servers take it.
+            failed = [element for element in elements if element is not None and not isinstance(element, dict)]
         else:
             failed = [element for element in elements if text_of(element) == self.preview]
         if failed:

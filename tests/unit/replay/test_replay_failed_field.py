@@ -101,3 +101,8 @@ def test_a_document_that_is_no_json_has_the_value_that_the_reason_quotes() -> No
 def test_an_array_without_the_quoted_element_is_told_whole() -> None:
     """The server may have read it otherwise, or quoted its beginning alone."""
     assert FailedField("pages", "0x1").value_in(b'{"pages": [1, 2]}') == b"[1,2]"
+
+
+def test_null_is_not_the_value_that_is_no_object() -> None:
+    """Servers take it in place of an object."""
+    assert FailedField("shop", wants_object=True).value_in(b'{"shop": [null, {}, 7]}') == b"7"
