@@ -10,7 +10,7 @@ import typer
 from lab.cli import complete
 from lab.console import keep_output_for_json
 from lab.errors import ProfileError
-from lab.records.marks import Marks
+from lab.records.marks import Marks, marks_text
 from lab.targets import TargetName
 from producers.registry import DATASETS
 
@@ -160,3 +160,10 @@ def marks_of(labels: Sequence[str] | None, note: str | None) -> Marks:
     if wrong := next((character for character in line if not character.isprintable()), None):
         raise ProfileError(f"--note: got the character {wrong!a}, expected printable ones")
     return Marks(of_run, line)
+
+
+def refuse_other_marks(marks: Marks, begun: Marks) -> None:
+    """Raise ProfileError if a suite or tune that goes on is given a label or note that it was not begun with."""
+    if not (marks.labels.items() <= begun.labels.items() and marks.note in {"", begun.note}):
+        was = marks_text(begun.labels, begun.note) or "none"
+        raise ProfileError(f"--label, --note: got others than it was begun with, expected {was}; leave them out")

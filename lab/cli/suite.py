@@ -35,6 +35,7 @@ from lab.cli.options import (
     TargetFileOption,
     TargetOption,
     marks_of,
+    refuse_other_marks,
 )
 from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of
@@ -251,6 +252,8 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     check_runs(runs)
     if begun:
         check_resumed(begun, fixed, request)
+        plan = begun.plan()
+        refuse_other_marks(options.marks, Marks(plan.labels, plan.note))
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)

@@ -31,6 +31,7 @@ from lab.cli.options import (
     TargetFileOption,
     TargetOption,
     marks_of,
+    refuse_other_marks,
 )
 from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of, shorthand
@@ -345,6 +346,7 @@ class Tuning:
                 f"{begun.path}: cannot be resumed: start, space, goal, --keep, --allow, time, seed or target are not"
                 f" those that it was begun with; expected: {resuming(was.command)}"
             )
+        refuse_other_marks(Marks(self.plan.labels, self.plan.note), Marks(was.labels, was.note))
         return Tuning(
             was, self.start, self.servers, self.takes, self.dataset_of, self.documents, side_by_side=self.side_by_side
         )

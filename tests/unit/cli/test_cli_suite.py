@@ -302,6 +302,17 @@ def test_a_suite_is_not_ended_in_another_way_than_it_was_begun(
     assert errors == message("--repeats", "--minutes", "--precision", *facts, folder=folder)
 
 
+@pytest.mark.parametrize("resumed", [("--label", "branch=other"), ("--note", "later")])
+def test_a_suite_that_goes_on_keeps_its_labels(
+    ended: Callable[..., tuple[int, str, str]], resumed: tuple[str, ...], message: MakeMessage
+) -> None:
+    """Others would be lost without a word; the same ones are what the command to go on has."""
+    begun = ("--label", "branch=main", "--note", "first")
+    ended(Servers(), *begun)
+    assert ended(Servers(), *begun, "--resume")[0] == 130
+    assert ended(Servers(), *resumed, "--resume")[::2] == (2, message("--label", "--note", "branch=main: first"))
+
+
 CPU = MetricKey(name="cpu_s_per_million_docs", scope="elasticsearch")
 
 
