@@ -142,10 +142,12 @@ class CiFiles:
         head, _, _ = text.partition("\n")
         if self.summary and self.summary.is_file():
             with writing(self.summary):
-                before = self.summary.read_text("utf-8")
-                kept = re.sub(rf"^{re.escape(head)}\n\n{re.escape(NO_RESULT)}.*\n\n", "", before, flags=re.MULTILINE)
+                # As bytes: other steps may have written what is no UTF-8.
+                before = self.summary.read_bytes()
+                section = rf"^{re.escape(head)}\n\n{re.escape(NO_RESULT)}.*\n\n".encode()
+                kept = re.sub(section, b"", before, flags=re.MULTILINE)
                 if kept != before:
-                    self.summary.write_text(kept, "utf-8")
+                    self.summary.write_bytes(kept)
         return text
 
 

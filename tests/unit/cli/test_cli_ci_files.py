@@ -56,6 +56,13 @@ def test_summaries_of_several_runs_share_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "summary.md").read_text() == "one\ntwo\n"
 
 
+def test_a_summary_that_another_step_has_begun_in_another_encoding_stays(tmp_path: Path) -> None:
+    """What it holds is none of ours."""
+    (tmp_path / "summary.md").write_bytes(b"caf\xe9\n")
+    assert CiFiles(summary=tmp_path / "summary.md").write(None, bytes, lambda: "two\n") is None
+    assert (tmp_path / "summary.md").read_bytes() == b"caf\xe9\ntwo\n"
+
+
 @pytest.mark.parametrize(("path", "facts"), [("", ()), ("nowhere/junit.xml", ())])
 @pytest.mark.parametrize("option", ["junit", "summary"])
 def test_a_file_that_cannot_be_written_is_refused_beforehand(
