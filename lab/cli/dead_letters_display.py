@@ -91,7 +91,7 @@ def print_outcome(outcome: Replay) -> None:
     """
     total = outcome.sent + outcome.earlier
     if not total:
-        console.print("nothing to replay: there are no dead letters, or all were sent again before")
+        console.print("nothing to replay: no such dead letter, or each was sent again or discarded before")
         return
     if outcome.earlier:
         console.print(f"{quantity(outcome.earlier, 'record')} of an earlier replay had not been read yet")

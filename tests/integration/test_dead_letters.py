@@ -86,7 +86,7 @@ def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
     assert [once[str(number)] for number in REFUSED] == [7, BOOKS, 197]
 
     nothing = dead_letters(sluice, "replay")
-    assert nothing == (0, "nothing to replay: there are no dead letters, or all were sent again before\n", "")
+    assert nothing == (0, "nothing to replay: no such dead letter, or each was sent again or discarded before\n", "")
     forced = dead_letters(sluice, "replay", "--again")
     assert forced == (0, "3 dead letters sent again: 2 already there, 1 stale\n", "")
     assert stored(elasticsearch, "sluice-file") == once
@@ -172,7 +172,7 @@ def test_a_replay_takes_both_of_a_letter_that_was_written_twice(
     _, shown, _ = dead_letters(sluice, "show")
     assert shown == f"{run.topic}-dead-letters: 0 dead letters; 3 records sent again\n"
     nothing = dead_letters(sluice, "replay")
-    assert nothing == (0, "nothing to replay: there are no dead letters, or all were sent again before\n", "")
+    assert nothing == (0, "nothing to replay: no such dead letter, or each was sent again or discarded before\n", "")
 
 
 def test_letters_are_exported_with_their_lines_and_discarded_ones_stay_out_of_a_replay(
