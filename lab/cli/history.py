@@ -81,15 +81,15 @@ def runs(
         if first is None or datetime.fromisoformat(run.began) >= first
         if wanted <= run.labels.items()
     ]
+    chosen_by = (f" since {since}" if since else "") + "".join(f" with {text}" for text in label or ())
     known = {run.profile for run in past}
     if profile is not None and profile not in known:
-        raise ProfileError(f'no run of "{profile}" below {folder}, {suggestion(profile, known, "one of")}')
+        raise ProfileError(f'no run of "{profile}" below {folder}{chosen_by}, {suggestion(profile, known, "one of")}')
     chosen = [run for run in past if profile in (None, run.profile)]
     if as_json:
         print_json([run._asdict() for run in chosen])
     elif not chosen:
-        chosen_by = (f" since {since}" if since else "") + "".join(f" with {escape(text)}" for text in label or ())
-        console.print(f"no run below {folder} has ended{chosen_by}; start with: ./sluice run quickstart")
+        console.print(f"no run below {folder} has ended{escape(chosen_by)}; start with: ./sluice run quickstart")
     elif profile is not None:
         show_runs(chosen)
     else:

@@ -6,6 +6,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.folder import read_record
+from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.cli.options import RUNS, RunArgument, RunsOption, marks_of, parsed_labels
@@ -29,7 +30,8 @@ def label(
     changed = parsed_labels(labels or ())
     if is_suite(runs, run):
         suite = find_suite(runs, run)
-        plan = suite.plan()
+        # An error, such as that no run has ended, comes before the change.
+        plan = read_suite(suite.path).plan
         marks = with_changes(plan.labels, plan.note, changed, note)
         suite.write_plan(plan.model_copy(update=vars(marks)))
         analyse_suite(suite.path)

@@ -154,6 +154,7 @@ def test_other_programs_read_them_as_json(sluice_runs: RunsCommand) -> None:
             ("--since", "99999999999w", "12h", "2d", "3w", "2026-11-20"),
         ),
         (("--since", "lately"), ("--since", "lately", "12h", "2d", "3w", "2026-11-20")),
+        (("quickstart", "--label", "branch=none"), ("quickstart", "branch=none")),
     ],
 )
 def test_what_is_unknown_is_refused(

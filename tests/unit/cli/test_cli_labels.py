@@ -10,6 +10,7 @@ from lab.cli.options import marks_of
 from lab.errors import ProfileError
 from lab.records.marks import Marks
 from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.cli.test_cli_compare import suite_folder
 from tests.unit.messages import MakeMessage
 
 
@@ -56,3 +57,17 @@ def test_labels_are_changed_after_a_run(tmp_path: Path, monkeypatch: pytest.Monk
         ({"commit": "abc", "baseline": "main"}, "the first <one>")
     ] * 2
     assert "commit=abc, baseline=main: the first &lt;one&gt;" in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_suite_of_which_no_run_has_ended_is_refused_and_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A label that is there after all would name a baseline."""
+    suite_folder(tmp_path, "a", (401,))
+    folder = tmp_path / "suites" / "small" / "a"
+    (folder / "runs.ndjson").unlink()
+    plan = (folder / "plan.json").read_bytes()
+    monkeypatch.setattr("sys.argv", ["sluice", "label", "small", "baseline=main", "--runs", str(tmp_path)])
+    assert main() == 2
+    assert "no run of this suite has finished" in capsys.readouterr().err
+    assert (folder / "plan.json").read_bytes() == plan
