@@ -22,6 +22,7 @@ FATES = tuple(
     if name.startswith("records_") and name not in {"records_read", "records_in_flight"}
 )
 """Fields of the sink's ledger that say what became of records."""
+UNITS = ("seconds", "bytes", "records", "ratio")
 By: TypeAlias = Mapping[str, float | None]
 """Values by that of a figure's own label, or by nothing; those that are not known are left out."""
 Values: TypeAlias = Callable[[Sample, LivePoint], By]
@@ -39,8 +40,12 @@ class Figure:
     by: str
     text: str
     values: Values
-    unit: str = ""
     counts: bool = False
+
+    @property
+    def unit(self) -> str:
+        """The unit that its name ends with; empty without."""
+        return next((unit for unit in UNITS if self.name.endswith(f"_{unit}")), "")
 
 
 def _shards(value: Callable[[ShardCounters], float]) -> Values:
@@ -69,8 +74,8 @@ def _part(value: float | None, whole: float) -> float | None:
     return None if value is None else value / whole
 
 
-def _count(name: str, by: str, text: str, values: Values, unit: str = "") -> Figure:
-    return Figure(name, by, text, values, unit, counts=True)
+def _count(name: str, by: str, text: str, values: Values) -> Figure:
+    return Figure(name, by, text, values, counts=True)
 
 
 FIGURES = (
@@ -80,20 +85,18 @@ FIGURES = (
         "shards",
         "Time of Elasticsearch's threads for these operations.",
         _shards(lambda shards: shards.index_time_ms / 1000),
-        "seconds",
     ),
     _count("documents_failed", "shards", "Operations that Elasticsearch rejected.", _shards(lambda s: s.index_failed)),
-    Figure("store_size_bytes", "shards", "Size of the index.", _shards(lambda s: s.store_size_bytes), "bytes"),
+    Figure("store_size_bytes", "shards", "Size of the index.", _shards(lambda s: s.store_size_bytes)),
     _count("write_rejections", "node", "Bulk requests rejected: full queue.", _nodes(lambda n: n.write_rejected)),
-    Figure("heap_used_bytes", "node", "Used Java heap.", _nodes(lambda node: node.heap_used_bytes), "bytes"),
-    Figure("heap_max_bytes", "node", "Largest Java heap.", _nodes(lambda node: node.heap_max_bytes), "bytes"),
+    Figure("heap_used_bytes", "node", "Used Java heap.", _nodes(lambda node: node.heap_used_bytes)),
+    Figure("heap_max_bytes", "node", "Largest Java heap.", _nodes(lambda node: node.heap_max_bytes)),
     _count("records_produced", "", "Records that Kafka has acknowledged.", lambda sample, _: {"": sample.produced}),
     Figure(
         "lag_records",
         "",
         "Records that the sink has not committed.",
         lambda sample, _: {"": sample.kafka.lag_records if sample.kafka else None},
-        "records",
     ),
     _count("records_read", "", "Records that the sink has read.", _sink(lambda sink: sink.records_read)),
     _count(
@@ -112,7 +115,6 @@ FIGURES = (
         "",
         "Time from bulk requests to their answers, added up.",
         _sink(lambda sink: sink.bulk_service_time_ms_total / 1000),
-        "seconds",
     ),
     Figure(
         "bulk_requests_in_flight",
@@ -120,20 +122,10 @@ FIGURES = (
         "Bulk requests without an answer.",
         _sink(lambda sink: sink.bulk_requests_in_flight),
     ),
-    _count(
-        "process_cpu_seconds", "process", "CPU time of a process.", _processes(lambda process: process.cpu_s), "seconds"
-    ),
-    Figure("process_resident_memory_bytes", "process", "Resident memory.", _processes(lambda p: p.rss_bytes), "bytes"),
-    _count(
-        "process_disk_read_bytes", "process", "Bytes read from disk.", _processes(lambda p: p.disk_read_bytes), "bytes"
-    ),
-    _count(
-        "process_disk_written_bytes",
-        "process",
-        "Bytes written to disk.",
-        _processes(lambda p: p.disk_write_bytes),
-        "bytes",
-    ),
+    _count("process_cpu_seconds", "process", "CPU time of a process.", _processes(lambda process: process.cpu_s)),
+    Figure("process_resident_memory_bytes", "process", "Resident memory.", _processes(lambda p: p.rss_bytes)),
+    _count("process_disk_read_bytes", "process", "Bytes read from disk.", _processes(lambda p: p.disk_read_bytes)),
+    _count("process_disk_written_bytes", "process", "Bytes written to disk.", _processes(lambda p: p.disk_write_bytes)),
     Figure(
         "indexing_rate",
         "shards",
@@ -148,7 +140,6 @@ FIGURES = (
         "",
         "Time of Elasticsearch's threads per document, from the sample before to the newest one.",
         lambda _, point: {"": _part(point.indexing_latency_ms, 1000)},
-        "seconds",
     ),
     Figure(
         "end_to_end_latency_seconds",
@@ -158,14 +149,12 @@ FIGURES = (
             "0.5": _part(point.end_to_end_latency_ms_p50, 1000),
             "0.99": _part(point.end_to_end_latency_ms_p99, 1000),
         },
-        "seconds",
     ),
     Figure(
         "machine_busy_ratio",
         "",
         "Busy share of the cores that the run may use.",
         lambda _, point: {"": _part(point.machine_cpu_percent, 100)},
-        "ratio",
     ),
 )
 NAMES = frozenset(f"sluice_{figure.name}{'_total' if figure.counts else ''}" for figure in FIGURES)
