@@ -46,7 +46,7 @@ class SourceFile(NamedTuple):
             DatasetError: The file cannot be read.
         """
         wanted: dict[bytes, list[Place]] = defaultdict(list)
-        for record in sorted(records):
+        for record in sorted(set(records)):
             wanted[record.digest if self._has_key_inside else record.digest + record.key].append(record.origin)
         left = sum(map(len, wanted.values()))
         lines: dict[bytes, list[str]] = defaultdict(list)

@@ -41,6 +41,12 @@ def test_records_of_equal_lines_have_their_lines_in_order_lap_after_lap(books: P
     assert found(books, "isbn", *records) == {3: "2", 101: "5", 211: "2"}
 
 
+def test_a_record_that_is_asked_for_twice_has_one_line(books: Path) -> None:
+    """Such as one that is in a group and shown in full: it takes no line of another one."""
+    records = [record(offset, "b", BOOKS[1]) for offset in (3, 3, 101, 101)]
+    assert found(books, "isbn", *records) == {3: "2", 101: "5"}
+
+
 def test_keys_that_are_numbers_tell_equal_documents_apart(books: Path) -> None:
     """The fourth document stands on the fifth line."""
     assert found(books, None, record(0, "4", BOOKS[1])) == {0: "5"}
