@@ -49,7 +49,7 @@ def rehearse(
     *,
     elasticsearch: Annotated[
         str,
-        typer.Option(metavar="VERSION,…", help="Versions, the present one first: 8.19.21,9.5.3,opensearch:3.8.0."),
+        typer.Option(metavar="VERSION,…", help="Versions, the present one first: 9.5.3,opensearch:3.8.0."),
     ],
     mapping: Annotated[
         str | None,
