@@ -27,7 +27,7 @@ from lab.profiles.models import Queries
 from lab.profiles.questions import IDS, Question, Reading, Step, book_fields, filled, load_question, offer_fields
 from lab.records.queries import QuestionAnswers
 from lab.run.phases import RunContext
-from lab.run.query.own_answers import OwnAnswers, whole_answer
+from lab.run.query.own_answers import OwnAnswers, changed_by, whole_answer
 from lab.run.query.right_answers import (
     Key,
     QuestionValues,
@@ -265,10 +265,11 @@ def own_answers(run: RunContext, questions: Mapping[str, Question]) -> dict[str,
 
 
 def own_index(run: RunContext) -> dict[str, Any]:
-    """Facts of the index of a user's own file: `mappings`, and documents that are `stored`."""
+    """Facts of the index of a user's own file: `mappings`, documents that are `stored`, and by what it is `changed`."""
     with contextlib.closing(cluster_of(run.target.endpoints)) as cluster:
         stored = cluster.count(run.names.index)
-    return {"mappings": mapping_for(run.profile, run.root).get("mappings", {}), "stored": stored}
+    mappings = mapping_for(run.profile, run.root).get("mappings", {})
+    return {"mappings": mappings, "stored": stored, "changed": changed_by(run.profile, run.root)}
 
 
 def try_questions_out(run: RunContext) -> None:

@@ -201,6 +201,7 @@ def bound_questions(
     *,
     mappings: Mapping[str, Any] | None = None,
     stored: int = 0,
+    changed: str | None = None,
 ) -> list[BoundQuestion]:
     """One for each question by its name; books and offers are read once for all.
 
@@ -208,6 +209,7 @@ def bound_questions(
         models: Question → which requests of it are sent.
         mappings: Of the index, for questions about the user's own file.
         stored: Documents in the index, likewise.
+        changed: Setting by which it holds other values than the file, likewise.
     """
     about_books = [question for question in questions.values() if question.is_about_books]
     shelf = None
@@ -225,7 +227,9 @@ def bound_questions(
             queries,
             model=models[name],
             shelf=shelf if question.is_about_books else None,
-            own=OwnAnswers(question, dataset, mappings or {}, stored) if question.is_about_a_file else None,
+            own=OwnAnswers(question, dataset, mappings or {}, stored, changed=changed)
+            if question.is_about_a_file
+            else None,
         )
         for name, question in questions.items()
     ]

@@ -15,9 +15,10 @@ import numpy as np
 
 from lab.extensions import Answer
 from lab.profiles import Profile
-from lab.profiles.mapping import mapping_for
+from lab.profiles.mapping import index_body, mapping_for
 from lab.profiles.questions import Question, filled, load_question
 from lab.run.query.own_fields import NUMBERS, Field, Json, NotComputedError, literal, located, only, sql, values_in
+from lab.run.query.right_answers import RELATIVE, Within
 from producers.dataset import Dataset
 
 COUNTED_TO: Final = 10_000
@@ -80,6 +81,10 @@ CALENDAR: Final = {
 FIXED_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 COMPARISONS: Final = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 METRICS: Final = {"sum": "coalesce(fsum(v), 0)", "avg": "favg(v)", "min": "min(v)", "max": "max(v)"}
+ROUNDING: Final = {"sum": "sum(abs(v::DOUBLE))", "avg": "avg(abs(v::DOUBLE))"}
+"""Size of the numbers whose rounding, shard by shard, an answer holds; of an instant or a bound there is none."""
+LEAST_BITS: Final = 2.0**-50
+"""Part of that size: four roundings of a double."""
 
 
 class Search:
@@ -218,10 +223,12 @@ class Search:
         is_instant = field.type == "date" and kind in ("min", "max")
         if kind != "value_count" and field.type not in NUMBERS and not is_instant:
             raise NotComputedError(f"`{kind}` of `{field.name}` ({field.type}) is not computed")
-        value = METRICS.get(kind, "count(v)")
+        value = f"{METRICS.get(kind, 'count(v)')}, {ROUNDING.get(kind, '0')}"
         chosen = f"doc IN (SELECT doc FROM docs WHERE {where})"  # noqa: S608 - made of our own words
-        ((found,),) = self._fetch(f"SELECT {value} FROM {field.table} WHERE {chosen}")  # noqa: S608 - likewise
-        return found if kind == "value_count" or found is None else float(found)
+        ((found, size),) = self._fetch(f"SELECT {value} FROM {field.table} WHERE {chosen}")  # noqa: S608 - likewise
+        if kind == "value_count" or found is None:
+            return found
+        return Within(found, max(RELATIVE * abs(found), LEAST_BITS * (size or 0)) if kind in ROUNDING else 0.0)
 
     def _buckets(self, kind: str, body: Json) -> tuple[Field, str, str]:
         """Field, bucket of a value, and order and number of buckets."""
@@ -268,7 +275,7 @@ def fields_used(question: Question, mappings: Json) -> dict[str, Field]:
     Raises:
         NotComputedError: It does not translate exactly.
     """
-    search = Search(mappings, lambda statement: [(0, 0)] if " AS k," in statement else [(0,)])
+    search = Search(mappings, lambda statement: [(0,)] if "count(*)" in statement else [(0, 0)])
     choices = {name: parameter.one_of or [] for name, parameter in question.parameters.items()}
     for number in range(max(map(len, choices.values()), default=1)):
         values = {name: of[number % len(of)] for name, of in choices.items()}
@@ -279,9 +286,33 @@ def fields_used(question: Question, mappings: Json) -> dict[str, Field]:
     return search.fields
 
 
-def why_not_computed(question: Question, mappings: Json) -> str | None:
-    """Reason why no right answer to a question can be computed, as far as the mapping says; `None` if it can."""
+CHANGES: Final = frozenset({"transforms", "pipeline", "metadata.fields", "unavailable.value.placeholder"})
+"""Settings of the connector that change documents."""
+PIPELINES: Final = ("default_pipeline", "final_pipeline")
+
+
+def changed_by(profile: Profile, root: Path) -> str | None:
+    """Setting by which the index holds other values than the file; `None` if there is none."""
+    settings = index_body(mapping_for(profile, root), profile.index, lambda _: True)["settings"]["index"]
+    mode = settings.get("mode") or "standard"
+    changes = [
+        *(f"sink.config.{name}" for name in sorted(CHANGES & profile.sink.config.keys())),
+        *(f"index.{name}" for name in PIPELINES if settings.get(name, "_none") != "_none"),
+        # Its limit is that of all keywords; other modes than the standard one bring one along.
+        *(["index.mapping.ignore_above"] if "mapping.ignore_above" in settings else []),
+        *([f"index.mode: {mode}"] if mode != "standard" else []),
+    ]
+    return next(iter(changes), None)
+
+
+def why_not_computed(question: Question, mappings: Json, changed: str | None = None) -> str | None:
+    """Reason why no right answer to a question can be computed, as far as the mapping says; `None` if it can.
+
+    Args:
+        changed: As `changed_by` gives it.
+    """
     try:
+        check_unchanged(changed)
         fields_used(question, mappings)
     except NotComputedError as reason:
         return str(reason)
@@ -293,9 +324,16 @@ def told_beforehand(profile: Profile, root: Path) -> Iterator[str]:
     for name in profile.queries.questions if profile.queries else ():
         question = load_question(name, root)
         if question.is_about_a_file:
-            why = why_not_computed(question, mapping_for(profile, root).get("mappings", {}))
+            mappings = mapping_for(profile, root).get("mappings", {})
+            why = why_not_computed(question, mappings, changed_by(profile, root))
             kind = f"answers compared with each other only ({why})" if why else "right answers computed by DuckDB"
             yield f"question {name}: {kind}"
+
+
+def check_unchanged(changed: str | None) -> None:
+    """Raise NotComputedError if a setting changes documents on their way into the index."""
+    if changed:
+        raise NotComputedError(f"`{changed}` may change what is in the index")
 
 
 def check_complete(dataset: Dataset, stored: int) -> None:
@@ -309,18 +347,22 @@ class OwnAnswers:
 
     Args:
         stored: Documents in the index.
+        changed: As `changed_by` gives it.
 
     Attributes:
         not_computed: Why; `None` where they are.
     """
 
-    def __init__(self, question: Question, dataset: Dataset, mappings: Json, stored: int) -> None:
+    def __init__(
+        self, question: Question, dataset: Dataset, mappings: Json, stored: int, *, changed: str | None = None
+    ) -> None:
         import duckdb  # noqa: PLC0415 - only these questions need its 70 MB
 
         self._request, self._mappings = question.request or {}, mappings
         self._duckdb = duckdb.connect(config=DUCKDB)
         self.not_computed: str | None = None
         try:
+            check_unchanged(changed)
             fields = fields_used(question, mappings)
             check_complete(dataset, stored)
             self._load(list(fields.values()), dataset)

@@ -28,6 +28,7 @@ ISO: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\
 """Texts that the format `strict_date_optional_time` reads, without its rarer forms."""
 FORMATS: Final = frozenset({"strict_date_optional_time", "date_optional_time"})
 OTHER_FORMATS: Final = frozenset({"epoch_millis", "strict_date_time", "strict_date", "strict_date_time_no_millis"})
+HALF_A_PAIR: Final = re.compile(r"[\ud800-\udfff]")
 LEAST_MILLIS: Final = 10**8
 """Smaller numbers may be years."""
 
@@ -68,10 +69,15 @@ class Field:
         is_number = isinstance(given, int | float) and not isinstance(given, bool)
         if self.type == "keyword" and (isinstance(given, str | bool) or (is_number and isinstance(given, int))):
             text = given if isinstance(given, str) else json.dumps(given)
+            if HALF_A_PAIR.search(text):
+                raise NotComputedError(f"`{self.name}` has texts with half a surrogate pair")
             return text if len(text.encode("utf-16-le")) // 2 <= self.settings.get("ignore_above", math.inf) else None
         if self.type == "boolean" and isinstance(given, bool):
             return int(given)
         if self.type == "double" and is_number:
+            # Lucene's order tells -0.0 from 0.0 (`NumericUtils.doubleToSortableLong`), SQL's does not.
+            if given == 0 and math.copysign(1, given) < 0:
+                raise NotComputedError(f"`{self.name}` (double) has values of -0.0")
             return float(given)
         if self.type in WHOLE and is_number and isinstance(given, int):
             limit = 1 << WHOLE[self.type]
@@ -157,7 +163,10 @@ def located(mappings: Json, name: str) -> tuple[str, Json]:
     if entry.get("type") not in {"keyword", "boolean", "date", *NUMBERS}:
         raise NotComputedError(f"`{name}` is of type `{entry.get('type', 'object')}`")
     only(entry, PARAMETERS, f"the mapping of `{name}`")
-    if name.partition(".")[0] in mappings.get("runtime", {}) or name in copied_to(mappings):
+    if entry.get("index", True) is not True and entry.get("doc_values", True) is not True:
+        raise NotComputedError(f"`{name}` is neither indexed nor has doc values")
+    runtime = any(f"{name}.".startswith(f"{other}.") for other in mappings.get("runtime", {}))
+    if runtime or name in copied_to(mappings):
         raise NotComputedError(f"`{name}` has values of other fields")
     return ".".join(source), entry
 
@@ -166,5 +175,6 @@ def copied_to(entry: Json) -> Iterator[str]:
     """Names of the fields that `copy_to` fills."""
     to = entry.get("copy_to", [])
     yield from [to] if isinstance(to, str) else to
-    for below in entry.get("properties", {}).values():
+    templates = (template for named in entry.get("dynamic_templates", ()) for template in named.values())
+    for below in (*entry.get("properties", {}).values(), *(of.get("mapping", {}) for of in templates)):
         yield from copied_to(below)

@@ -5,7 +5,7 @@ import operator
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -381,6 +381,18 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-9
 """Sums of the same numbers in another order differ by less."""
 
 
+class Within(float):
+    """A right number from which an answer may differ by so much."""
+
+    within: float
+
+    def __new__(cls, value: float, within: float) -> Self:
+        """The number with its bound."""
+        number = super().__new__(cls, value)
+        number.within = within
+        return number
+
+
 def as_close(answer: Answer, right: Answer) -> Answer:
     """The answer, with the right answer's number for each that differs from it by rounding alone."""
     if not (isinstance(answer, dict) and isinstance(right, dict)):
@@ -389,13 +401,17 @@ def as_close(answer: Answer, right: Answer) -> Answer:
 
 
 def is_close(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Check that values are the same, numbers but for rounding."""
-    return len(values) == len(others) and all(
-        math.isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
-        if isinstance(one, int | float) and isinstance(other, int | float)
-        else one == other
-        for one, other in zip(values, others, strict=True)
-    )
+    """Check that values are the same, numbers but for rounding: within the bound of the other one, if it has one."""
+    return len(values) == len(others) and all(map(is_same, values, others))
+
+
+def is_same(one: object, other: object) -> bool:
+    """Check that two values are the same, numbers but for rounding."""
+    if not (isinstance(one, int | float) and isinstance(other, int | float)):
+        return one == other
+    if isinstance(other, Within):
+        return one == other or abs(one - other) <= other.within
+    return math.isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 
 
 def difference(answer: Answer, right: Answer, what: str) -> str:

@@ -246,7 +246,15 @@ def work(commands: BinaryIO, answers: Answers) -> None:
     task = Task.of(json.loads(commands.readline()))
     dataset = make_dataset(**task.dataset)
     questions = {name: load_question(name, Path(task.root)) for name in task.queries.questions}
-    bound = bound_questions(questions, dataset, task.queries, task.models, mappings=task.mappings, stored=task.stored)
+    bound = bound_questions(
+        questions,
+        dataset,
+        task.queries,
+        task.models,
+        mappings=task.mappings,
+        stored=task.stored,
+        changed=task.changed,
+    )
     answers.write("ready")
     commands.readline()
     stop = threading.Event()

@@ -50,6 +50,7 @@ class Task:
         documents_stream: Whether documents are indexed meanwhile, so that windows follow them and `stop` ends it all.
         mappings: Of the index; empty where no question is about a user's own file.
         stored: Documents in the index, likewise.
+        changed: Setting by which it holds other values than the file, likewise.
         hold_s: How long what one copy of a shard finds may not be found by another one.
     """
 
@@ -65,6 +66,7 @@ class Task:
     hold_s: float = 0.0
     mappings: Mapping[str, Any] = field(default_factory=dict)
     stored: int = 0
+    changed: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     ca: str | None = None
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from lab.profiles.models import Queries
+from lab.profiles import load_profile
+from lab.profiles.loader import REPOSITORY
+from lab.profiles.models import Queries, Sink
 from lab.profiles.questions import Question
 from lab.run.query.draw import bound_questions
-from lab.run.query.own_answers import OwnAnswers, whole_answer, why_not_computed
+from lab.run.query.own_answers import OwnAnswers, changed_by, whole_answer, why_not_computed
 from lab.run.query.right_answers import as_close
 from producers.dataset import Dataset
 from producers.registry import make_dataset
@@ -21,7 +23,8 @@ ORDERS = [
     {"id": "c", "country": "JP", "total": None, "at": "2024-02-29T09:00:00+09:00"},
 ]
 MAPPINGS = {
-    "runtime": {"later": {"type": "keyword"}},
+    "runtime": {"later": {"type": "keyword"}, "shop.later": {"type": "keyword"}},
+    "dynamic_templates": [{"texts": {"mapping": {"type": "keyword", "copy_to": "any"}}}],
     "properties": {
         "country": {"type": "keyword"},
         "total": {"type": "double"},
@@ -34,6 +37,9 @@ MAPPINGS = {
         "items": {"type": "nested", "properties": {"sku": {"type": "keyword"}}},
         "source": {"type": "keyword", "copy_to": "all"},
         "later": {"type": "keyword"},
+        "any": {"type": "keyword"},
+        "shop": {"properties": {"later": {"type": "keyword"}}},
+        "apart": {"type": "keyword", "index": False, "doc_values": False},
     },
 }
 PAID = {"bool": {"filter": [{"term": {"country": "KR"}}], "must_not": [{"term": {"tags": "y"}}]}}
@@ -110,6 +116,9 @@ def test_values_of_parameters_are_filled_in(tmp_path: Path) -> None:
         ({"size": 0, "query": {"term": {"exact": "X"}}}, "`normalizer`"),
         ({"size": 0, "query": {"term": {"all": "x"}}}, "values of other fields"),
         ({"size": 0, "query": {"term": {"later": "x"}}}, "values of other fields"),
+        ({"size": 0, "query": {"term": {"shop.later": "x"}}}, "values of other fields"),
+        ({"size": 0, "query": {"term": {"any": "x"}}}, "values of other fields"),
+        ({"size": 0, "query": {"exists": {"field": "apart"}}}, "neither indexed nor has doc values"),
         ({"size": 0, "query": {"term": {"items.sku": "x"}}}, "nested"),
         ({"size": 0, "query": {"term": {"at": "2024-01-31"}}}, "`term` of `at`"),
         ({"size": 0, "query": {"range": {"at": {"lte": "2024-01-31"}}}}, "without milliseconds"),
@@ -131,8 +140,16 @@ def test_the_reason_why_an_answer_is_not_computed_is_told(request_: dict[str, An
 
 @pytest.mark.parametrize(
     "other",
-    [{"total": "12"}, {"at": "soon"}, {"at": 2024}, {"country": {"code": "KR"}}, {"country": 1.5}],
-    ids=["a number as text", "no date", "a year", "an object", "a decimal for a keyword"],
+    [
+        {"total": "12"},
+        {"at": "soon"},
+        {"at": 2024},
+        {"country": {"code": "KR"}},
+        {"country": 1.5},
+        {"total": -0.0},
+        {"country": "K\ud83d"},
+    ],
+    ids=["a number as text", "no date", "a year", "an object", "a decimal for a keyword", "minus zero", "half a pair"],
 )
 def test_values_that_may_not_be_indexed_as_they_stand_are_not_computed_with(
     tmp_path: Path, other: dict[str, Any]
@@ -141,6 +158,30 @@ def test_values_that_may_not_be_indexed_as_they_stand_are_not_computed_with(
     (field,) = other
     answers = own(tmp_path, {"size": 0, "query": {"exists": {"field": field}}}, [*ORDERS, {"id": "d", **other}])
     assert (answers.right({}), f"`{field}`" in str(answers.not_computed)) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, None),
+        ({"index": {"mapping.ignore_above": 3}}, "index.mapping.ignore_above"),
+        ({"index": {"default_pipeline": "clean"}}, "index.default_pipeline"),
+        ({"index": {"mode": "logsdb"}}, "index.mode: logsdb"),
+        ({"sink": Sink(config={"transforms": "mask"})}, "sink.config.transforms"),
+    ],
+    ids=["nothing", "a limit of all keywords", "an ingest pipeline", "an index mode", "a transform"],
+)
+def test_what_a_setting_changes_on_the_way_is_not_computed(
+    tmp_path: Path, changes: dict[str, Any], expected: str | None
+) -> None:
+    """The index then holds other values than the file."""
+    profile = load_profile("aladin/static").model_copy(update=changes)
+    changed = changed_by(profile, REPOSITORY)
+    question = Question(question="?", dataset="file", request={"size": 0})
+    answers = OwnAnswers(question, file_of(tmp_path / "orders.ndjson", ORDERS), MAPPINGS, len(ORDERS), changed=changed)
+
+    assert (changed, answers.right({})) == (expected, {"hits": [3]} if expected is None else None)
+    assert (why_not_computed(question, MAPPINGS, changed) is None) == (expected is None)
 
 
 def test_without_every_document_in_the_index_nothing_is_computed(tmp_path: Path) -> None:
@@ -167,6 +208,22 @@ def test_sums_in_another_order_are_the_same() -> None:
     right: dict[str | tuple[str, ...], list[Any]] = {"s/value": [0.3], "n": [None]}
     assert as_close({"s/value": [0.1 + 0.2], "n": [None]}, right) == right
     assert as_close({"s/value": [0.31], "n": [None]}, right) != right
+
+
+def test_a_sum_is_right_within_the_rounding_of_its_numbers_and_an_instant_exactly(tmp_path: Path) -> None:
+    """A ledger of three shards, balanced to a cent, came to -3e-8 on Elasticsearch 8.19."""
+    ledger: list[dict[str, Any]] = [
+        {"id": f"{number}{sign}", "total": sign * (1e7 + number / 7)} for number in range(997) for sign in (1, -1)
+    ]
+    aggregations = {"sum": {"sum": {"field": "total"}}, "least": {"min": {"field": "at"}}}
+    request = {"size": 0, "track_total_hits": False, "aggs": aggregations}
+    instant_ms = 1_700_000_000_123
+    right = own(tmp_path, request, [*ledger, {"id": "x", "at": instant_ms}]).right({})
+    assert isinstance(right, dict)
+
+    assert as_close({"sum/value": [-3e-8], "least/value": [float(instant_ms)]}, right) == right
+    assert as_close({"sum/value": [0.01], "least/value": [float(instant_ms)]}, right) != right
+    assert as_close({"sum/value": [0.0], "least/value": [instant_ms + 500.0]}, right) != right
 
 
 def test_a_query_load_compares_answers_with_the_computed_one_or_with_the_first(tmp_path: Path) -> None:
