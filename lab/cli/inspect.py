@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from lab.analysis.text import duration, quantity
@@ -45,7 +46,8 @@ def inspect(
     endpoints = servers_of(chosen, target_file).endpoints()
 
     def begin(found: InspectedConnector) -> None:
-        console.print(f"[dim]watching {found.name} for {seconds:.0f} s; nothing is changed[/dim]", soft_wrap=True)
+        told = f"watching {escape(found.name)} for {seconds:.0f} s; nothing is changed"
+        console.print(f"[dim]{told}[/dim]", soft_wrap=True)
 
     inspection = look(endpoints, connector, seconds=seconds, index=index, on_begin=begin)
     if as_json:

@@ -24,7 +24,11 @@ KAFKAS_POLL = "500"
 """`max.poll.records` of Kafka's consumer (`ConsumerConfig`); the worker's own file may say otherwise."""
 PROVIDED = "${"
 """Begins what the worker looks up by one of its configuration providers."""
-USER_INFO = re.compile(r"//[^/@\s]*@")
+USER_INFO = re.compile(r"//(?:(?!//)[^\s\"'])*@")
+"""User and password of a URL, which may hold a slash or an at sign that nobody has escaped."""
+INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
+"""Topics that no pattern of a consumer matches (`exclude.internal.topics`)."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SHORTEST_SECRET = 4
 """Characters; a shorter value is found in any text."""
 
@@ -94,11 +98,17 @@ class InspectedConnector:
         return sum(task.state == "RUNNING" for task in self.tasks)
 
 
-def read_connector(worker: ConnectWorker, name: str, hide: Callable[[str], str] = str) -> InspectedConnector:
+def read_connector(
+    worker: ConnectWorker,
+    name: str,
+    hide: Callable[[str], str] = str,
+    there: Callable[[], Iterable[str]] = tuple,
+) -> InspectedConnector:
     """A connector by its name; five requests at most, none of which changes anything.
 
     Args:
         hide: Takes further secrets out of a text.
+        there: All topics; asked only for a pattern of topics.
 
     Raises:
         ProfileError: There is no such connector, or it writes to no index.
@@ -113,7 +123,7 @@ def read_connector(worker: ConnectWorker, name: str, hide: Callable[[str], str] 
         raise ProfileError(f"connector {name}: got {plugin}, which reads no topic, expected a sink connector")
     status, defaults, used = worker.status(name), worker.defaults(plugin), worker.used_topics(name)
     clean = cleaner(config, hide)
-    topics = topics_of(config, used)
+    topics = topics_of(config, [*used, *there()] if "topics.regex" in config else used)
     own = status["connector"]
     return InspectedConnector(
         name=name,
@@ -155,8 +165,11 @@ def settings_of(config: Mapping[str, str], defaults: Mapping[str, str | None]) -
 def cleaner(config: Mapping[str, str], hide: Callable[[str], str] = str) -> Callable[[str], str]:
     """A function that takes a configuration's secrets, and users in URLs, out of a text."""
     secrets = {value for name, value in config.items() if is_secret(name) and len(value) >= SHORTEST_SECRET}
-    # A JAAS line or a list of headers is a secret as a whole, and so is each value in it.
-    secrets |= {part for value in secrets for part in re.findall(r"[^\s\"'=;,:]{4,}", value)}
+    # A JAAS line or a list of headers is a secret as a whole, and so is each value in it, and a password in a URL.
+    parts = (r"[^\s\"'=;,:]{4,}", r"[\"']([^\"']{4,})[\"']")
+    secrets |= {part for value in secrets for pattern in parts for part in re.findall(pattern, value)}
+    users = (user for value in config.values() for user in USER_INFO.findall(value))
+    secrets |= {word for user in users if len(word := user[2:-1].partition(":")[2]) >= SHORTEST_SECRET}
 
     def clean(text: str) -> str:
         for secret in sorted(secrets, key=len, reverse=True):
@@ -168,7 +181,10 @@ def cleaner(config: Mapping[str, str], hide: Callable[[str], str] = str) -> Call
 
 def reason_in(part: Mapping[str, str], clean: Callable[[str], str]) -> str | None:
     """Innermost cause in a trace; `None` without a trace."""
-    return clean(innermost(causes_in(part["trace"])))[:300] if part.get("trace") else None
+    if not part.get("trace"):
+        return None
+    # A cause may repeat a document, and a terminal obeys control characters.
+    return CONTROL.sub(" ", clean(innermost(causes_in(part["trace"]))))[:300]
 
 
 def topics_of(config: Mapping[str, str], used: Iterable[str]) -> tuple[str, ...]:
@@ -182,7 +198,7 @@ def topics_of(config: Mapping[str, str], used: Iterable[str]) -> tuple[str, ...]
         pattern = re.compile(config.get("topics.regex", ".*"))
     except re.error:
         pattern = re.compile(".*")
-    return tuple(sorted(topic for topic in used if pattern.fullmatch(topic)))
+    return tuple(sorted(topic for topic in {*used} - INTERNAL if pattern.fullmatch(topic)))
 
 
 def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:

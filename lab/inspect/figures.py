@@ -1,7 +1,7 @@
 """Figures of the watched window, out of its readings; a figure that the readings do not give is `None`."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
@@ -51,8 +51,9 @@ class Figures:
         lag: Records not committed at the end; by partition in `lags`.
         backlog: Records that waited when offsets were last committed in the window, or at the end where nothing waits;
             `None` where no offset was committed: between two commits the lag also counts records that are indexed.
-        commit_rate: Records committed per second, from one commit to another; of fewer than two commits `None`.
-        lag_trend: Growth of the lag per second between the same commits.
+        commit_rate: Records committed per second, from one commit to another of each partition; `None` where one with
+            records has fewer than two in the window.
+        lag_trend: Growth of the lag per second: what arrives without what is committed.
         letters: Growth of the dead-letter topic.
         indexing_rate: Documents per second on primary shards.
         bulk_documents, bulk_bytes: Mean of a shard's part of a bulk request.
@@ -112,7 +113,7 @@ class Figures:
         if not known or not self.indexing_rate or not self.bulk_bytes or not self.bulk_documents:
             return None
         each_kb = max(1.0, self.bulk_bytes / self.bulk_documents / 1000)
-        return 1e6 * sum(known) / (self.indexing_rate * self.window_s * each_kb)
+        return 1e6 * sum(known) / (sum(self.shard_documents.values()) * each_kb)
 
     @property
     def busiest_shard(self) -> tuple[str, int, int] | None:
@@ -124,40 +125,64 @@ class Figures:
         return name, self.shard_documents[name], total
 
 
-def figures_of(readings: Sequence[Reading]) -> Figures:
-    """The window in figures."""
-    window_s = max(readings[-1].at_s - readings[0].at_s, 1e-3)
+def lasted_s(readings: Sequence[Reading]) -> float:
+    """Time from the first reading to the last."""
+    return max(readings[-1].at_s - readings[0].at_s, 1e-3)
+
+
+def figures_of(readings: Sequence[Reading], drained: Collection[str] = ()) -> Figures:
+    """The window in figures.
+
+    Args:
+        drained: Partitions whose offsets behind the committed one hold no records.
+    """
     return Figures(
-        window_s=window_s,
+        window_s=lasted_s(readings),
         letters=growth(reading.dead_letters for reading in readings),
-        nodes=nodes_of(readings, window_s),
-        **of_topics(readings),
-        **of_shards(readings, window_s),
+        nodes=nodes_of(readings),
+        **of_topics(readings, drained),
+        **of_shards(readings),
         **of_sink(readings),
     )
 
 
-def of_topics(readings: Sequence[Reading]) -> dict[str, Any]:
+def of_topics(readings: Sequence[Reading], drained: Collection[str] = ()) -> dict[str, Any]:
     """Figures of the topics."""
     known = [(reading.at_s, reading.kafka) for reading in readings if reading.kafka]
     if len(known) < 2:
         return {}
     (first_s, first), (last_s, last) = known[0], known[-1]
-    commits = [after for before, after in pairwise(known) if after[1].committed_offset > before[1].committed_offset]
-    rate = trend = None
-    if len(commits) > 1:
-        (since_s, since), (until_s, until) = commits[0], commits[-1]
-        rate = (until.committed_offset - since.committed_offset) / (until_s - since_s)
-        trend = (until.lag_records - since.lag_records) / (until_s - since_s)
-    waiting = [backlog_of([sample.partitions.get(place) for _, sample in known]) for place in last.partitions]
+    arrival_rate = max(0, last.end_offset - first.end_offset) / (last_s - first_s)
+    series = {place: [(at_s, sample.partitions.get(place)) for at_s, sample in known] for place in last.partitions}
+    # Tasks commit one after the other: a rate over all partitions would count one's minute in the time of two readings.
+    rates = [0.0 if place in drained else commit_rate_of(offsets) for place, offsets in series.items()]
+    rate = None if None in rates else sum(rate or 0.0 for rate in rates)
+    waiting = [0 if place in drained else backlog_of([pair for _, pair in of]) for place, of in series.items()]
     return {
-        "arrival_rate": max(0, last.end_offset - first.end_offset) / (last_s - first_s),
+        "arrival_rate": arrival_rate,
         "commit_rate": rate,
         "lag": last.lag_records,
         "lags": {place: end - committed for place, (end, committed) in last.partitions.items()},
         "backlog": None if None in waiting else sum(lag or 0 for lag in waiting),
-        "lag_trend": trend,
+        "lag_trend": None if rate is None else arrival_rate - rate,
     }
+
+
+def commit_rate_of(offsets: Sequence[tuple[float, tuple[int, int] | None]]) -> float | None:
+    """Records of a partition committed per second, from the first commit to the last.
+
+    `None` of fewer than two commits, unless there was nothing to commit.
+
+    Args:
+        offsets: Instant and (end, committed) at each reading.
+    """
+    known = [(at_s, pair) for at_s, pair in offsets if pair is not None]
+    commits = [(at_s, committed) for (_, (_, was)), (at_s, (_, committed)) in pairwise(known) if committed > was]
+    if len(commits) < 2:
+        end, committed = known[-1][1]
+        return None if commits or end > committed else 0.0
+    (since_s, since), (until_s, until) = commits[0], commits[-1]
+    return (until - since) / (until_s - since_s)
 
 
 def backlog_of(offsets: Sequence[tuple[int, int] | None]) -> int | None:
@@ -174,25 +199,24 @@ def backlog_of(offsets: Sequence[tuple[int, int] | None]) -> int | None:
 
 
 def grown(readings: Sequence[Reading]) -> list[tuple[Copy, dict[str, int]]]:
-    """Each copy that first and last reading have on the same node, and the growth of its counters."""
+    """Each copy at the last reading, and the growth of its counters on that node; a later copy began at zero."""
     known = [reading.copies for reading in readings if reading.copies is not None]
     if len(known) < 2:
         return []
     before = {(copy.shard, copy.node): copy.counters for copy in known[0]}
     return [
-        (copy, {name: max(0, value - before[key].get(name, 0)) for name, value in copy.counters.items()})
+        (copy, {name: max(0, value - earlier.get(name, 0)) for name, value in copy.counters.items()})
         for copy in known[-1]
-        # A shard of an index that is younger than the window began at zero.
-        for key in [(copy.shard, copy.node)]
-        if key in before or not before.setdefault(key, {})
+        for earlier in [before.get((copy.shard, copy.node), {})]
     ]
 
 
-def of_shards(readings: Sequence[Reading], window_s: float) -> dict[str, Any]:
+def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
     """Figures of the shards, and of ingest pipelines per document of theirs."""
     copies = grown(readings)
     if not copies:
         return {}
+    window_s = lasted_s([reading for reading in readings if reading.copies is not None])
     primaries: dict[str, int] = defaultdict(int)
     everywhere: dict[str, int] = defaultdict(int)
     for copy, counters in copies:
@@ -230,9 +254,10 @@ def ingest_time_ms(readings: Sequence[Reading]) -> int | None:
     )
 
 
-def nodes_of(readings: Sequence[Reading], window_s: float) -> list[NodeFigures]:
+def nodes_of(readings: Sequence[Reading]) -> list[NodeFigures]:
     """Figures of each data node, by name."""
-    known = [reading.nodes for reading in readings if reading.nodes]
+    read = [reading for reading in readings if reading.nodes]
+    known = [reading.nodes for reading in read if reading.nodes]
     copies = grown(readings)
     found = []
     for key, last in (known[-1] if known else {}).items():
@@ -256,7 +281,7 @@ def nodes_of(readings: Sequence[Reading], window_s: float) -> list[NodeFigures]:
                 write_busy=active / threads if threads and active is not None else None,
                 write_queue=mean(figures.get("write_queue") for figures in series),
                 rejected=growth(figures.get("write_rejected") for figures in series),
-                disk_busy=None if disk_ms is None else min(1.0, disk_ms / 1000 / window_s),
+                disk_busy=None if disk_ms is None else min(1.0, disk_ms / 1000 / lasted_s(read)),
                 index_time_s=sum(counters.get("index_time_ms", 0) for counters in here) / 1000,
                 shards=len(here),
             )

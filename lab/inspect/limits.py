@@ -71,11 +71,11 @@ class Pipeline:
         `None` where that is not known.
         """
         figures = self.figures
-        # Dead letters, deletions and dropped records are work as well, and only committed.
-        rates = [rate for rate in (figures.commit_rate, figures.indexing_rate) if rate is not None]
-        if figures.backlog is None or (figures.backlog and not rates):
+        # Commits count dead letters, deletions and dropped records, too, and no document that others index.
+        rate = figures.indexing_rate if figures.commit_rate is None else figures.commit_rate
+        if figures.backlog is None or (figures.backlog and rate is None):
             return None
-        return figures.backlog > (BACKLOG_S + EVERY_S) * max(rates, default=0.0)
+        return figures.backlog > (BACKLOG_S + EVERY_S) * (rate or 0.0)
 
     @property
     def reading_tasks(self) -> int:
@@ -135,6 +135,8 @@ def bottleneck_of(pipeline: Pipeline) -> Bottleneck | None:
 def why_unknown(pipeline: Pipeline) -> str:
     """Why no bottleneck is named, and what would tell."""
     figures = pipeline.figures
+    if not pipeline.connector.topics:
+        return "no topic matches the connector's topics.regex"
     if figures.lag is None:
         return "the offsets could not be read; without them there is no telling whether records wait"
     if pipeline.waits is None and figures.indexing_rate is None:
@@ -192,6 +194,8 @@ def keeps_up(pipeline: Pipeline) -> Bottleneck | None:
         return None
     if not figures.arrival_rate:
         lag = f"the lag was {count(figures.backlog)} records" if figures.backlog else "the topics are drained"
+        if figures.lag and not figures.backlog:
+            lag += f": the last {quantity(figures.lag, 'offset')} hold no record, as transactions leave some"
         return Bottleneck("producer", f"the connector keeps up; nothing arrives, and {lag}.")
     return Bottleneck(
         "producer",

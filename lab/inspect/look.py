@@ -1,11 +1,12 @@
 """One look at a pipeline: its connector, its cluster's settings, and readings for a bounded time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.endpoints import Endpoints
 from lab.engines import DEFAULT, Engine, engine_called
@@ -18,12 +19,17 @@ from lab.inspect.readings import PipelineReader, Reading, answer_of, watch
 
 Value = TypeVar("Value")
 ANSWER_TIMEOUT_S = 10.0
+FEW = 100
+"""Offsets that are not committed: whether so few hold records at all is read."""
+NOWHERE = 2**62
+"""Behind the end of any partition."""
 MOST_S = 70.0
 """A worker commits offsets every 60 s unless told otherwise (`offset.flush.interval.ms`); then one is seen."""
 TELLS = {
     "shards": "indexing rate, time per document, bulk sizes, refreshes and shards (privilege `monitor` on the index)",
     "nodes": "rejections, queues, cores and disks (privilege `monitor` on the cluster)",
     "topics": "lag and arrival rate (Kafka: DESCRIBE of topics and group)",
+    "records": "whether the few offsets that are not committed hold records (Kafka: READ of the topics)",
     "dead letters": "the dead-letter topic's growth (Kafka: DESCRIBE of the topic)",
     "sink metrics": "sizes and times of bulk requests by the sink (docs/sink-metrics.md)",
     "index": "settings and mapping (privilege `view_index_metadata`)",
@@ -74,9 +80,11 @@ def look(
     connector = connector_of(endpoints, name)
     indices = index or ",".join(connector.indices)
     on_begin(connector)
-    lost: dict[str, str] = {}
+    # Without a name, Elasticsearch would tell of all indices that there are.
+    lost: dict[str, str] = {} if indices else {"cluster": "no index is known, as no topic is: name one with --index"}
     with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
-        engine, version = tried("cluster", lost, lambda: engine_of(cluster)) or (DEFAULT.engine, None)
+        known = tried("cluster", lost, lambda: engine_of(cluster)) if indices else None
+        engine, version = known or (DEFAULT.engine, None)
         answers = "cluster" not in lost
         found = tried("ingest", lost, lambda: ingest_pipelines(cluster, indices)) if answers else None
         reader = PipelineReader(
@@ -93,17 +101,24 @@ def look(
         written = tried("index", lost, lambda: written_index(cluster, readings)) if answers else None
     state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
     lost.update(readings[-1].lost)
+    drained = tried("records", lost, lambda: drained_partitions(topics_of(endpoints), readings)) or ()
     # A task may have failed meanwhile.
     connector = connector_of(endpoints, name)
-    pipeline = Pipeline(connector, figures_of(readings), written, state)
+    pipeline = Pipeline(connector, figures_of(readings, drained), written, state)
     title = None if version is None else f"{engine.title} {version}"
     return Inspection(pipeline, title, bottleneck_of(pipeline), lost)
 
 
 def connector_of(endpoints: Endpoints, name: str) -> InspectedConnector:
     """The connector at this instant; raises as `look`."""
+
+    def topics() -> Iterable[str]:
+        with suppress(StackError):
+            return topics_of(endpoints).names(ANSWER_TIMEOUT_S)
+        return ()
+
     with closing(worker_of(endpoints, ANSWER_TIMEOUT_S)) as worker:
-        return read_connector(worker, name, endpoints.access.hide)
+        return read_connector(worker, name, endpoints.access.hide, topics)
 
 
 def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:
@@ -119,6 +134,29 @@ def tells_whether_records_wait(readings: Sequence[Reading]) -> bool:
     """Check that the readings need no further commit of offsets; so it is, too, where offsets cannot be read."""
     figures = figures_of(readings)
     return figures.lag is None or figures.backlog is not None
+
+
+def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[str]:
+    """Partitions without a commit whose few offsets behind the committed one hold no record.
+
+    A transaction ends with an offset of its own, and compaction leaves gaps.
+
+    Raises:
+        StackError: The records may not be read.
+    """
+    sample = next((reading.kafka for reading in reversed(readings) if reading.kafka), None)
+    if sample is None or tells_whether_records_wait(readings):
+        return set()
+    few: dict[str, dict[int, int]] = {}
+    for place, (end, committed) in sample.partitions.items():
+        topic, _, partition = place.rpartition("-")
+        few.setdefault(topic, {})[int(partition)] = committed if 0 < end - committed <= FEW else NOWHERE
+    drained = set()
+    for topic, offsets in few.items():
+        if asked := {partition for partition, offset in offsets.items() if offset != NOWHERE}:
+            asked -= {record.partition() for record in topics.records(topic, offsets)}
+            drained |= {f"{topic}-{partition}" for partition in asked}
+    return drained
 
 
 def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:

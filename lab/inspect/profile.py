@@ -31,7 +31,8 @@ OF_INDEX = re.compile(
 NOT_TAKEN = re.compile(r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method")
 """Settings of the connector that the lab sets itself, or that need something of that cluster."""
 OF_TEMPLATE = frozenset({POLL, "behavior.on.null.values"})
-UNWRITABLE_MAPPING = ("_meta", "_data_stream_timestamp")
+UNWRITABLE_MAPPING = ("_meta", "_data_stream_timestamp", "_routing")
+"""Parts of a mapping that the lab writes itself, or that ask of documents what the sample lacks, such as a routing."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,13 @@ def sampled_records(topics: KafkaTopics, names: tuple[str, ...], most: int) -> I
 
 
 def write_documents(path: Path, records: Iterator[Message], most: int, *, has_ids: bool) -> Sampled:
-    """Write a file of the documents of records, which only its owner may read.
+    """Write the documents of records into a file that is there.
 
     Raises:
         ProfileError: No record has a document, or the file cannot be written.
     """
     documents = left_out = size = 0
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600, exist_ok=False)
         with path.open("wb") as file:
             for record in records:
                 line = line_of(record, has_ids=has_ids)
@@ -78,7 +77,6 @@ def write_documents(path: Path, records: Iterator[Message], most: int, *, has_id
     except OSError as error:
         raise unwritable(f"{path}: cannot be written", error) from error
     if not documents:
-        path.unlink()
         seen = f"{quantity(left_out, 'record')} without a JSON object or key" if left_out else "no records"
         raise ProfileError(f"--as-profile: got {seen}, expected JSON; values are read as they are in the topic")
     return Sampled(documents, left_out, has_ids)
@@ -123,17 +121,18 @@ def write_profile(pipeline: Pipeline, topics: KafkaTopics, name: str, most: int)
         raise ProfileError("--as-profile: got no index whose mapping can be read, expected one: name it with --index")
     has_ids = connector.value("key.ignore") != "true"
     documents, mapping, profile = paths
-    sampled = write_documents(documents, sampled_records(topics, connector.topics, most), most, has_ids=has_ids)
     try:
+        documents.parent.mkdir(parents=True, exist_ok=True)
+        documents.touch(mode=0o600, exist_ok=False)
+    except OSError as error:
+        raise unwritable(f"{documents}: cannot be written", error) from error
+    try:
+        sampled = write_documents(documents, sampled_records(topics, connector.topics, most), most, has_ids=has_ids)
         write_files({mapping: mapping_text(index), profile: profile_text(pipeline, index, sampled, name)})
-        try:
-            load_profile(name)
-        except ProfileError:
-            mapping.unlink()
-            profile.unlink()
-            raise
+        load_profile(name)
     except BaseException:
-        documents.unlink()
+        for path in paths:
+            path.unlink(missing_ok=True)
         raise
     return sampled, paths
 
@@ -155,8 +154,9 @@ def paths_of(name: str) -> list[Path]:
 
 
 def mapping_text(index: InspectedIndex) -> str:
-    """The mapping file: the index's mapping, and its analyzers."""
-    analysis = {f"index.{key}": value for key, value in index.settings.items() if key.startswith("analysis.")}
+    """The mapping file: the index's mapping, and the analyzers and similarities that it names."""
+    named = ("analysis.", "similarity.")
+    analysis = {f"index.{key}": value for key, value in index.settings.items() if key.startswith(named)}
     mapping = {key: value for key, value in index.mapping.items() if key not in UNWRITABLE_MAPPING}
     return json.dumps({"settings": analysis, "mappings": mapping}, indent=2, ensure_ascii=False) + "\n"
 
@@ -172,7 +172,7 @@ def profile_text(pipeline: Pipeline, index: InspectedIndex, sampled: Sampled, na
         f"{connector.plugin} and index {index.name}.",
         *([f"Settings that were not taken over: {', '.join(others)}."] if others else []),
         *([f"{sampled.left_out:,} records had no JSON object or no key."] if sampled.left_out else []),
-        "Transforms and ingest pipelines are not part of it: the documents are as they stand in the topic.",
+        "Transforms, routing and ingest pipelines are not part of it: the documents are as they stand in the topic.",
     ]
     lines = [
         *(f"# {note}" for note in notes),

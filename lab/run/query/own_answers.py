@@ -226,8 +226,10 @@ class Search:
         value = f"{METRICS.get(kind, 'count(v)')}, {ROUNDING.get(kind, '0')}"
         chosen = f"doc IN (SELECT doc FROM docs WHERE {where})"  # noqa: S608 - made of our own words
         ((found, size),) = self._fetch(f"SELECT {value} FROM {field.table} WHERE {chosen}")  # noqa: S608 - likewise
-        if kind == "value_count" or found is None:
-            return found
+        if found is None:
+            return None
+        if kind == "value_count":
+            return int(found)
         return Within(found, max(RELATIVE * abs(found), LEAST_BITS * (size or 0)) if kind in ROUNDING else 0.0)
 
     def _buckets(self, kind: str, body: Json) -> tuple[Field, str, str]:

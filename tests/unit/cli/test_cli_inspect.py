@@ -1,6 +1,8 @@
 """`sluice inspect`: how it is called, and what it refuses before it looks."""
 
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,3 +61,19 @@ def test_wrong_options_are_refused_before_it_looks(
 
     assert called(monkeypatch, "orders", *words) == 2
     assert looked == []
+
+
+def test_a_name_with_brackets_is_shown_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And not taken for markup, some of which would end the command."""
+    file = tmp_path / "target.yaml"
+    file.write_text(TARGET)
+
+    def look(_: Endpoints, name: str, *, on_begin: Callable[[object], None], **__: object) -> None:
+        on_begin(SimpleNamespace(name=name))
+        raise ProfileError("seen enough")
+
+    monkeypatch.setattr(command, "look", look)
+    assert called(monkeypatch, "odd[/red]", "--target-file", str(file)) == 2
+    assert "watching odd[/red] for 20 s" in capsys.readouterr().out

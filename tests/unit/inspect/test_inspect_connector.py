@@ -44,6 +44,7 @@ def test_topics_are_the_named_ones_or_the_used_ones_of_the_pattern() -> None:
     assert topics_of({"topics": "b, a"}, ["c"]) == ("a", "b")
     assert topics_of({"topics.regex": "shop-.*"}, ["shop-b", "old", "shop-a"]) == ("shop-a", "shop-b")
     assert topics_of({"topics.regex": r"\p{L}+"}, ["b", "a"]) == ("a", "b")
+    assert topics_of({"topics.regex": ".*"}, ["b", "__consumer_offsets"]) == ("b",)
     assert topics_of({"topics": "${env:TOPICS}"}, ["b", "a"]) == ("a", "b")
 
 
@@ -71,3 +72,20 @@ def test_a_trace_is_shown_without_the_secrets_that_it_repeats(secret: str) -> No
     shown = cleaner(SECRETS)(f"cannot reach https://user:pa55@es:9200 with {secret}")
 
     assert shown == "cannot reach https://es:9200 with (hidden)"
+
+
+@pytest.mark.parametrize("password", ["sl/ash-1", "at@sign-1", "com,ma-1", "co:lon-1"])
+def test_a_password_in_a_url_is_hidden_as_it_stands_there(password: str) -> None:
+    """Such as nobody has escaped, which is why the URL is refused, and shown; the password is also hidden alone."""
+    url = f"https://shop:{password}@es:9200"
+
+    shown = cleaner({"connection.url": f"{url},https://es-2:9200"})(f"invalid URL {url}, and {password} alone")
+
+    assert shown == "invalid URL https://es:9200, and (hidden) alone"
+
+
+def test_a_quoted_secret_of_a_jaas_line_is_hidden_as_a_whole() -> None:
+    """Whatever stands in it."""
+    shown = cleaner({"consumer.override.sasl.jaas.config": 'Plain required password="ab=c;d e";'})("got ab=c;d e")
+
+    assert shown == "got (hidden)"

@@ -1,6 +1,7 @@
 """Figures of a window, out of readings whose truth is known."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,45 @@ def test_rates_of_a_topic_are_by_its_end_and_by_the_commits() -> None:
 
     assert (figures.arrival_rate, figures.commit_rate, figures.lag) == (7.0, 15.0, 42)
     assert figures.lag_trend == (42 - 74) / 4
+
+
+def test_tasks_that_commit_one_after_the_other_have_the_rate_of_each() -> None:
+    """Both partitions commit 30 records each 6 s, the second one two seconds after the first: 10/s, as they arrive."""
+    committed = [(0, 0), (30, 0), (30, 30), (30, 30), (60, 30), (60, 60), (60, 60)]
+    ends = [40 + 10 * number for number in range(len(committed))]
+    samples = [kafka(*((end, each) for each in pair)) for end, pair in zip(ends, committed, strict=True)]
+
+    figures = figures_of(offsets(*samples))
+    assert (figures.commit_rate, figures.lag_trend) == (10.0, 0.0)
+    assert figures_of(offsets(*samples[:4])).commit_rate is None
+
+
+def test_offsets_without_records_are_no_backlog() -> None:
+    """The end of a transaction has an offset, which nobody commits."""
+    readings = offsets(kafka((100, 99), (50, 0)), kafka((100, 99), (70, 30)), kafka((100, 99), (70, 60)))
+
+    assert figures_of(readings).backlog is None
+    assert figures_of(readings, {"orders-0"}).backlog == 10
+
+
+def test_a_rate_is_of_the_time_in_which_its_source_was_read() -> None:
+    """Of a cluster that stopped to answer after two seconds of twenty."""
+    first, second, last = (Reading(at_s=1_000.0 + at_s) for at_s in (0, 2, 20))
+    node = Node("es-1", "10.0.0.1", ("data",), {"disk_time_ms": 0}, {})
+
+    figures = figures_of(
+        [
+            replace(first, copies=(copy("orders/0", index_total=0),), nodes={"n1": node}),
+            replace(
+                second,
+                copies=(copy("orders/0", index_total=500),),
+                nodes={"n1": node._replace(figures={"disk_time_ms": 1_000})},
+            ),
+            last,
+        ]
+    )
+
+    assert (figures.indexing_rate, figures.nodes[0].disk_busy) == (250.0, 0.5)
 
 
 @pytest.mark.parametrize(

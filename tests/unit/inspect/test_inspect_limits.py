@@ -51,6 +51,8 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("connector", STALLED, with_figures(STALLED, letters=1)),
         # Four seconds of work at 1,009/s are 4,036 records.
         ("producer", with_figures(backlog=4_036), with_figures(backlog=4_037)),
+        # Others index into the same index: 4,037 records are more than four seconds of what this connector commits.
+        ("sink", with_figures(backlog=4_037, indexing_rate=50_021.0), with_figures(backlog=4_036)),
         # Whose records all become dead letters indexes nothing, and commits.
         ("producer", with_figures(backlog=380, indexing_rate=0.0), with_figures(backlog=4_037, indexing_rate=0.0)),
         ("producer", with_figures(backlog=0, arrival_rate=0.0, indexing_rate=None), ONE_TASK),
@@ -95,12 +97,13 @@ def test_a_bottleneck_is_named_where_its_predicate_holds_and_only_there(
 @pytest.mark.parametrize(
     "pipeline",
     [
+        with_connector(with_figures(lag=None, lags={}, backlog=None), topics=()),
         with_figures(lag=None, lags={}, backlog=None),
         with_figures(backlog=None),
         with_figures(indexing_rate=None, commit_rate=None),
         with_nodes(),
     ],
-    ids=["no offsets", "no commit", "no index", "no nodes"],
+    ids=["no topic", "no offsets", "no commit", "no index", "no nodes"],
 )
 def test_without_the_figures_that_decide_it_names_none_and_says_what_would_tell(
     pipeline: Pipeline, message: MakeMessage
@@ -166,6 +169,7 @@ def test_a_setting_that_is_as_proposed_is_not_proposed() -> None:
         (with_figures(backlog=11), (11, "2,000")),
         (with_figures(backlog=None, indexing_rate=0.0), ("100,003", 20)),
         (with_connector(tasks=(Task(0, "FAILED", "boom"), Task(1, "RUNNING"))), ("1 task", 2, "boom")),
+        (with_figures(backlog=0, lag=3, arrival_rate=0.0), (3, "offsets", "transactions")),
     ],
 )
 def test_the_evidence_holds_the_figures_that_decided(

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
+from confluent_kafka import Message
 
 from lab.cli.inspect import json_of, print_screen
 from lab.clients.kafka import KafkaTopics
@@ -193,3 +195,51 @@ def test_a_failed_task_is_named_with_its_cause(served: Served) -> None:
 
     assert bottleneck is not None
     assert (bottleneck.stage, bottleneck.evidence) == ("connector", "1 task of 2 failed: Boom: (hidden).")
+
+
+def test_of_a_pattern_without_a_topic_no_index_is_read(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster would tell of all of its indices; topics that the connector has not read yet count."""
+    pattern = {name: value for name, value in CONFIG.items() if name != "topics"} | {"topics.regex": "new-.*"}
+    served.answers |= {
+        "/connectors/orders": {"name": "orders", "config": pattern},
+        "/new-a/_settings/index.default_pipeline,index.final_pipeline": {},
+    }
+    monkeypatch.setattr(KafkaTopics, "names", lambda *_: {"new-a", "other"})
+    assert inspected(served).pipeline.connector.topics == ("new-a",)
+
+    served.requests.clear()
+    monkeypatch.setattr(KafkaTopics, "names", lambda *_: {"other"})
+    inspection = inspected(served)
+    assert (inspection.pipeline.index, list(inspection.lost)) == (None, ["cluster"])
+    assert [path for _, path in served.requests if not path.startswith("/connect")] == []
+
+
+@pytest.mark.parametrize("held", [(), (0,)], ids=["none", "one"])
+def test_a_few_offsets_that_hold_no_record_are_no_backlog(
+    held: tuple[int, ...], served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction's end has an offset; an idle connector would else look as one that does nothing."""
+    sample = KafkaSample(end_offset=17, committed_offset=15, partitions={"orders-0": (10, 9), "orders-1": (7, 6)})
+    monkeypatch.setattr(Offsets, "read", lambda _: sample)
+    asked = []
+
+    def records(_: KafkaTopics, topic: str, first: dict[int, int]) -> list[Message]:
+        asked.append((topic, first))
+        return [Mock(Message, partition=lambda place=place: place) for place in held]
+
+    monkeypatch.setattr(KafkaTopics, "records", records)
+    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
+
+    inspection = inspected(served)
+    assert asked == [("orders", {0: 9, 1: 6})]
+    assert inspection.pipeline.figures.backlog == (None if held else 0)
+
+
+def test_a_name_and_a_cause_are_shown_as_they_are(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither as markup nor as control characters of a terminal."""
+    task = {"id": 0, "state": "FAILED", "trace": "Boom: \x1b[2J[red]7\n\tat x"}
+    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [task]}
+
+    print_screen(inspected(served))
+
+    assert "Boom:  [2J[red]7" in capsys.readouterr().out

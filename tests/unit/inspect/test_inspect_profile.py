@@ -14,7 +14,7 @@ from lab.inspect.limits import Pipeline
 from lab.inspect.profile import sampled_records, write_profile
 from lab.profiles import load_profile
 from lab.profiles.mapping import load_mapping
-from tests.unit.inspect.pipelines import GRAMS, ONE_TASK, with_connector
+from tests.unit.inspect.pipelines import GRAMS, INDEX, ONE_TASK, with_connector
 
 
 @dataclass
@@ -158,6 +158,37 @@ def test_without_documents_or_a_mapping_nothing_is_written(
     with pytest.raises(ProfileError, match=expected):
         write_profile(pipeline, Topics(*records), "orders", 11)
     assert [path for path in Path().rglob("*") if path.is_file()] == []
+
+
+def test_a_sample_that_is_broken_off_leaves_no_file() -> None:
+    """As by Ctrl-C while records are read."""
+
+    class BrokenOff(Topics):
+        def records(self, topic: str, first: object = None) -> Iterator[Record]:  # type: ignore[override]
+            yield from super().records(topic, first)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_profile(ONE_TASK, BrokenOff(*RECORDS), "orders", 11)
+    assert [path for path in Path().rglob("*") if path.is_file()] == []
+
+
+def test_a_routing_that_the_index_requires_is_not_asked_of_the_sample() -> None:
+    """Its documents have none: each would become a dead letter."""
+    index = replace(INDEX, mapping={**INDEX.mapping, "_routing": {"required": True}})
+
+    write_profile(replace(ONE_TASK, index=index), Topics(*RECORDS), "orders", 11)
+
+    assert load_mapping("orders")["mappings"] == INDEX.mapping
+
+
+def test_a_similarity_that_a_field_names_is_in_the_mapping_file() -> None:
+    """Without it, no index can be made of the mapping."""
+    settings = {**INDEX.settings, "similarity.mine.type": "BM25"}
+
+    write_profile(replace(ONE_TASK, index=replace(INDEX, settings=settings)), Topics(*RECORDS), "orders", 11)
+
+    assert load_mapping("orders")["settings"] == {"index.similarity.mine.type": "BM25"}
 
 
 def test_a_name_that_no_profile_can_have_is_refused() -> None:
