@@ -15,7 +15,7 @@ from lab.inspect.connector import InspectedConnector, read_connector
 from lab.inspect.figures import figures_of
 from lab.inspect.index import NONE, InspectedIndex, inspected_index
 from lab.inspect.limits import Bottleneck, Pipeline, bottleneck_of, why_unknown
-from lab.inspect.readings import PipelineReader, Reading, answer_of, watch
+from lab.inspect.readings import PipelineReader, Reading, answer_of, parts_of, watch
 
 Value = TypeVar("Value")
 ANSWER_TIMEOUT_S = 10.0
@@ -177,9 +177,9 @@ def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:
 def ingest_pipelines(cluster: ElasticsearchClient, indices: str) -> set[str]:
     """The ingest pipelines that indices name."""
     names = ("index.default_pipeline", "index.final_pipeline")
-    path = f"/{indices}/_settings/{','.join(names)}?flat_settings=true&ignore_unavailable=true"
-    found = answer_of(cluster, path)
-    return {value for of in found.values() for value in of.get("settings", {}).values()} - NONE
+    settings = f"_settings/{','.join(names)}?flat_settings=true&ignore_unavailable=true"
+    found = [answer_of(cluster, f"/{part}/{settings}") for part in parts_of(indices)]
+    return {value for part in found for of in part.values() for value in of.get("settings", {}).values()} - NONE
 
 
 def written_index(cluster: ElasticsearchClient, readings: Sequence[Reading]) -> InspectedIndex:

@@ -23,6 +23,8 @@ from lab.records.samples import KafkaSample, SinkSample
 EVERY_S = 2.0
 """Between two readings: two small requests to Elasticsearch, two or three to Kafka, one to each JMX agent."""
 TIMEOUT_S = 10.0
+MOST_NAMES_BYTES = 3000
+"""Of names in one request."""
 MOST_FAILURES = 3
 """A source that failed so often is asked no more: each of its timeouts would delay the others."""
 
@@ -121,10 +123,11 @@ class PipelineReader:
         self._indices = indices
         metrics = ",".join(metric for metric in METRICS if has_bulk_stats or metric != "bulk")
         shown = ("routing.primary", "routing.node", *COPY.values())
-        self._shards_path = (
-            f"/{indices}/_stats/{metrics}?level=shards&ignore_unavailable=true&filter_path="
+        self._shards_paths = [
+            f"/{part}/_stats/{metrics}?level=shards&ignore_unavailable=true&filter_path="
             f"_shards.failed,{','.join(f'indices.*.shards.*.{path}' for path in shown)}"
-        )
+            for part in parts_of(indices)
+        ]
         ingest = (f"ingest.pipelines.{name}.{figure}" for name in pipelines for figure in ("count", "time_in_millis"))
         self._nodes_path = (
             f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest?filter_path="
@@ -175,14 +178,17 @@ class PipelineReader:
         return sum(self._letters.end_offsets().values())
 
     def _copies(self) -> tuple[Copy, ...]:
-        answer = answer_of(self._cluster, self._shards_path)
-        if failed := answer.get("_shards", {}).get("failed"):
-            raise LookupError(f"{failed} shards did not answer")
-        if not answer.get("indices"):
+        indices: dict[str, Any] = {}
+        for path in self._shards_paths:
+            answer = answer_of(self._cluster, path)
+            if failed := answer.get("_shards", {}).get("failed"):
+                raise LookupError(f"{failed} shards did not answer")
+            indices |= answer.get("indices", {})
+        if not indices:
             raise LookupError(f"the cluster has no index {self._indices}")
         return tuple(
             Copy(f"{index}/{number}", copy["routing"]["node"], copy["routing"]["primary"], figures_at(copy, COPY))
-            for index, stats in answer["indices"].items()
+            for index, stats in indices.items()
             for number, copies in stats["shards"].items()
             for copy in copies
         )
@@ -210,6 +216,20 @@ class PipelineReader:
                 reader.close()
         if self._sink:
             self._sink.close()
+
+
+def parts_of(indices: str) -> list[str]:
+    """Comma-separated names in parts that fit into a request.
+
+    Source: `http.max_initial_line_length` of Elasticsearch, 4 kB, of which the rest of a request has less than 1 kB.
+    """
+    parts: list[str] = []
+    for name in indices.split(","):
+        if parts and len(parts[-1]) + len(name) < MOST_NAMES_BYTES:
+            parts[-1] += f",{name}"
+        else:
+            parts.append(name)
+    return parts
 
 
 def answer_of(cluster: ElasticsearchClient | None, path: str) -> dict[str, Any]:

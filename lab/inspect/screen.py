@@ -1,6 +1,6 @@
 """A look as text: the bottleneck first, then connector, topics and cluster, for a terminal of 80 columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.markup import escape
 
@@ -86,17 +86,23 @@ def short(value: str) -> str:
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return f"{', '.join(names[:MOST_LISTED])}{more}"
+
+
 def topic_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Rates, lag and its trend, and how it is spread."""
     figures, connector = inspection.pipeline.figures, inspection.pipeline.connector
     if figures.lag is None:
-        yield "topics", escape(", ".join(connector.topics))
+        yield "topics", escape(listed(connector.topics))
         return
     state = f", group {inspection.pipeline.group_state}" if inspection.pipeline.group_state else ""
     yield (
         "topics",
         escape(
-            f"{', '.join(connector.topics)}: {quantity(len(figures.lags), 'partition')} for "
+            f"{listed(connector.topics)}: {quantity(len(figures.lags), 'partition')} for "
             f"{quantity(len(connector.tasks), 'task')}{state}"
         ),
     )

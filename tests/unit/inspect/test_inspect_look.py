@@ -243,3 +243,21 @@ def test_a_name_and_a_cause_are_shown_as_they_are(served: Served, capsys: pytest
     print_screen(inspected(served))
 
     assert "Boom:  [2J[red]7" in capsys.readouterr().out
+
+
+def test_names_that_fit_into_no_request_are_asked_for_in_several(served: Served) -> None:
+    """Elasticsearch takes 4,096 bytes: those of 149 topics of a database are more."""
+    names = [f"shop.public.cdc.table-{number:04d}" for number in range(149)]
+    served.answers["/connectors/orders"] = {"name": "orders", "config": {**CONFIG, "topics": ",".join(names)}}
+    half = 111
+    for part, number in ((names[:half], 0), (names[half:], half)):
+        served.answers |= {
+            f"/{','.join(part)}/_settings/index.default_pipeline,index.final_pipeline": {},
+            f"/{','.join(part)}/_stats/indexing,bulk,refresh,merge": {
+                "indices": {names[number]: {"shards": {"0": [COPY]}}}
+            },
+        }
+
+    inspection = inspected(served)
+    assert max(len(path) for _, path in served.requests) < 3_100
+    assert set(inspection.pipeline.figures.shard_documents) == {f"{names[0]}/0", f"{names[half]}/0"}

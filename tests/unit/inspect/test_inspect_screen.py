@@ -22,6 +22,7 @@ SLOW = replace(
     group_state="STABLE",
 )
 UNKNOWN = replace(with_figures(lag=None, lags={}, backlog=None, nodes=()), index=None)
+MANY = with_connector(UNKNOWN, topics=tuple(f"orders-{number}" for number in range(149)))
 FORBIDDEN = {"nodes": "status 403: action [cluster:monitor/nodes/stats] is unauthorized for user [u]"}
 
 
@@ -36,8 +37,9 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
         (ONE_TASK, {}, ("limited by the sink", "tasks.max")),
         (SLOW, {}, ("orders-dead", "n-grams", "es-2", "orders-0 90,001")),
         (UNKNOWN, FORBIDDEN, ("not known", "not read", 403)),
+        (MANY, {}, ("orders-1", "and 144 more")),
     ],
-    ids=["one task", "all there is", "hardly anything"],
+    ids=["one task", "all there is", "hardly anything", "many topics"],
 )
 def test_a_look_fits_into_80_columns(
     pipeline: Pipeline,
