@@ -1,8 +1,9 @@
 """The inspected connector: its state, the settings that matter, and where its records come from and go to."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from lab.clients.connect import ConnectWorker
 from lab.endpoints import HIDDEN, is_secret
@@ -60,7 +61,7 @@ class InspectedConnector:
         tasks_max: Most tasks that it may have.
         topics: Those that it reads.
         group: Its consumer group.
-        indices: Names or patterns of what it writes to, as far as its configuration tells.
+        indices: Names or patterns of what it writes to, as far as its configuration tells; `by_topic` of each topic.
         has_defaults: False where the worker cannot give the defaults of the class.
     """
 
@@ -75,8 +76,19 @@ class InspectedConnector:
     group: str
     dead_letters: str | None
     indices: tuple[str, ...]
+    by_topic: Mapping[str, Sequence[str]] = field(default_factory=dict)
     settings: Mapping[str, Setting] = field(default_factory=dict)
     has_defaults: bool = True
+
+    def topics_into(self, index: str) -> tuple[str, ...]:
+        """Topics whose records go to an index, or to a data stream that it is of; all where none is known to."""
+        of_stream = re.sub(r"^\.ds-(.+)-\d{4}\.\d\d\.\d\d-\d{6}$", r"\1", index)
+        found = [
+            topic
+            for topic, patterns in self.by_topic.items()
+            if any(fnmatchcase(name, pattern.lower()) for name in (index, of_stream) for pattern in patterns)
+        ]
+        return tuple(found) or self.topics
 
     def value(self, name: str) -> str | None:
         """A setting in effect; `None` where it is not known."""
@@ -124,6 +136,7 @@ def read_connector(
     status, defaults, used = worker.status(name), worker.defaults(plugin), worker.used_topics(name)
     clean = cleaner(config, hide)
     topics = topics_of(config, [*used, *there()] if "topics.regex" in config else used)
+    by_topic = {topic: tuple(indices_of(config, topic)) for topic in topics}
     own = status["connector"]
     return InspectedConnector(
         name=name,
@@ -136,7 +149,8 @@ def read_connector(
         topics=topics,
         group=config.get("consumer.override.group.id", f"connect-{name}"),
         dead_letters=config.get("errors.deadletterqueue.topic.name") or None,
-        indices=tuple(sorted({index for topic in topics for index in indices_of(config, topic)})),
+        indices=tuple(sorted({index for indices in by_topic.values() for index in indices})),
+        by_topic=by_topic,
         settings=settings_of(config, defaults or {}),
         has_defaults=defaults is not None,
     )

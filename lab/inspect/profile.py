@@ -127,7 +127,8 @@ def write_profile(pipeline: Pipeline, topics: KafkaTopics, name: str, most: int)
     except OSError as error:
         raise unwritable(f"{documents}: cannot be written", error) from error
     try:
-        sampled = write_documents(documents, sampled_records(topics, connector.topics, most), most, has_ids=has_ids)
+        records = sampled_records(topics, connector.topics_into(index.name), most)
+        sampled = write_documents(documents, records, most, has_ids=has_ids)
         write_files({mapping: mapping_text(index), profile: profile_text(pipeline, index, sampled, name)})
         load_profile(name)
     except BaseException:
@@ -165,10 +166,12 @@ def profile_text(pipeline: Pipeline, index: InspectedIndex, sampled: Sampled, na
     """The profile."""
     connector = pipeline.connector
     config = sink_config(connector)
+    topics = connector.topics_into(index.name)
+    partitions = sum(place.rpartition("-")[0] in topics for place in pipeline.figures.lags)
     others = sorted(of for of, setting in connector.settings.items() if not (setting.is_default or is_shared(of)))
     notes = [
         f"Written by `sluice inspect {connector.name} --as-profile {name}`: {sampled.documents:,} documents,",
-        f"the newest of each partition of {', '.join(connector.topics)}, and settings of",
+        f"the newest of each partition of {', '.join(topics)}, and settings of",
         f"{connector.plugin} and index {index.name}.",
         *([f"Settings that were not taken over: {', '.join(others)}."] if others else []),
         *([f"{sampled.left_out:,} records had no JSON object or no key."] if sampled.left_out else []),
@@ -182,7 +185,7 @@ def profile_text(pipeline: Pipeline, index: InspectedIndex, sampled: Sampled, na
         f"  path: {quoted(str((Path('documents') / f'{name}.ndjson').resolve()))}",
         f"mapping: {quoted(name)}",
         "topic:",
-        f"  partitions: {max(1, len(pipeline.figures.lags))}",
+        f"  partitions: {max(1, partitions)}",
         *section("index", index_settings(index)),
         *([f"elasticsearch:\n  data_nodes: {min(MOST_NODES, index.replicas + 1)}"] if index.replicas else []),
         "sink:",

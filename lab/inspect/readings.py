@@ -25,6 +25,8 @@ EVERY_S = 2.0
 TIMEOUT_S = 10.0
 MOST_NAMES_BYTES = 3000
 """Of names in one request."""
+LONGEST_NAMES = 200
+"""Characters of names in a message."""
 MOST_FAILURES = 3
 """A source that failed so often is asked no more: each of its timeouts would delay the others."""
 
@@ -185,7 +187,7 @@ class PipelineReader:
                 raise LookupError(f"{failed} shards did not answer")
             indices |= answer.get("indices", {})
         if not indices:
-            raise LookupError(f"the cluster has no index {self._indices}")
+            raise LookupError(f"the cluster has no index {self._indices[:LONGEST_NAMES]}")
         return tuple(
             Copy(f"{index}/{number}", copy["routing"]["node"], copy["routing"]["primary"], figures_at(copy, COPY))
             for index, stats in indices.items()
@@ -243,7 +245,9 @@ def answer_of(cluster: ElasticsearchClient | None, path: str) -> dict[str, Any]:
     status, answer = cluster.request("GET", path, accept=(400, 401, 403, 404, 405))
     if status >= 400:
         raise LookupError(f"status {status}: {error_reason(answer)[:200]}")
-    return dict(answer or {})
+    if isinstance(answer or {}, dict):
+        return dict(answer or {})
+    raise LookupError("got no JSON object; a proxy may serve its own page")
 
 
 def figures_at(stats: Any, paths: Mapping[str, str]) -> dict[str, int]:

@@ -261,3 +261,13 @@ def test_names_that_fit_into_no_request_are_asked_for_in_several(served: Served)
     inspection = inspected(served)
     assert max(len(path) for _, path in served.requests) < 3_100
     assert set(inspection.pipeline.figures.shard_documents) == {f"{names[0]}/0", f"{names[half]}/0"}
+
+
+def test_a_page_in_place_of_json_is_a_part_that_is_not_read(served: Served) -> None:
+    """As a proxy serves it where it wants a login."""
+    served.answers["/_nodes/stats/os,process,jvm,thread_pool,fs,ingest"] = "<html>"
+    served.answers["/"] = ["no cluster"]
+
+    inspection = inspected(served)
+
+    assert (inspection.engine, list(inspection.lost)) == (None, ["nodes"])

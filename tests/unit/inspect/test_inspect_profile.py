@@ -14,7 +14,7 @@ from lab.inspect.limits import Pipeline
 from lab.inspect.profile import sampled_records, write_profile
 from lab.profiles import load_profile
 from lab.profiles.mapping import load_mapping
-from tests.unit.inspect.pipelines import GRAMS, INDEX, ONE_TASK, with_connector
+from tests.unit.inspect.pipelines import GRAMS, INDEX, ONE_TASK, with_connector, with_figures
 
 
 @dataclass
@@ -171,6 +171,25 @@ def test_a_sample_that_is_broken_off_leaves_no_file() -> None:
     with pytest.raises(KeyboardInterrupt):
         write_profile(ONE_TASK, BrokenOff(*RECORDS), "orders", 11)
     assert [path for path in Path().rglob("*") if path.is_file()] == []
+
+
+def test_documents_of_topics_that_go_to_other_indices_are_not_taken() -> None:
+    """Their fields are not those of the mapping; a backing index is of its data stream."""
+    into = {"logs": ("logs-shop",), "orders": ("orders",)}
+    pipeline = with_connector(
+        with_figures(lags={"orders-0": 7, "orders-1": 0, "logs-0": 5}), topics=("logs", "orders"), by_topic=into
+    )
+    topics = Topics(*RECORDS)
+
+    _, (_, _, path) = write_profile(pipeline, topics, "orders", 11)
+
+    assert [topic for topic, _ in topics.asked] == ["orders"]
+    assert load_profile("orders").topic.partitions == 2
+    assert ("logs" in path.read_text(), pipeline.connector.topics_into(".ds-logs-shop-2026.11.27-000003")) == (
+        False,
+        ("logs",),
+    )
+    assert pipeline.connector.topics_into("renamed") == ("logs", "orders")
 
 
 def test_a_routing_that_the_index_requires_is_not_asked_of_the_sample() -> None:
