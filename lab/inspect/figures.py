@@ -10,6 +10,9 @@ from typing import Any
 from lab.analysis.figures.rates import growth, mean
 from lab.inspect.readings import Copy, Reading
 
+OTHERS = 2.0
+"""Commits and documents are not counted at the same instants, so that their rates differ somewhat."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NodeFigures:
@@ -110,10 +113,24 @@ class Figures:
         Other work of the nodes counts, too.
         """
         known = [node.cpu_s for node in self.nodes if node.cpu_s is not None]
-        if not known or not self.indexing_rate or not self.bulk_bytes or not self.bulk_documents:
+        return self._us_per_kb(sum(known)) if known else None
+
+    @property
+    def index_us_per_kb(self) -> float | None:
+        """Time of write threads on all copies per kB of the watched documents, likewise; it is of these alone."""
+        return None if self.index_time_s is None else self._us_per_kb(self.index_time_s)
+
+    def _us_per_kb(self, spent_s: float) -> float | None:
+        documents = sum(self.shard_documents.values())
+        if not documents or not self.bulk_bytes or not self.bulk_documents:
             return None
-        each_kb = max(1.0, self.bulk_bytes / self.bulk_documents / 1000)
-        return 1e6 * sum(known) / (sum(self.shard_documents.values()) * each_kb)
+        return 1e6 * spent_s / (documents * max(1.0, self.bulk_bytes / self.bulk_documents / 1000))
+
+    @property
+    def others_write(self) -> bool:
+        """Check that the index got twice as many documents as the connector committed records."""
+        rate = self.commit_rate
+        return rate is not None and self.indexing_rate is not None and self.indexing_rate > OTHERS * rate
 
     @property
     def busiest_shard(self) -> tuple[str, int, int] | None:
@@ -224,7 +241,7 @@ def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
             everywhere[name] += value
             primaries[name] += value if copy.is_primary else 0
     documents, bulks = primaries["index_total"], primaries["bulks"]
-    ingest_ms = ingest_time_ms(readings)
+    ingest_ms = ingest_time_ms(readings, documents)
     return {
         "indexing_rate": documents / window_s,
         "index_time_s": everywhere["index_time_ms"] / 1000,
@@ -241,17 +258,22 @@ def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
     }
 
 
-def ingest_time_ms(readings: Sequence[Reading]) -> int | None:
-    """Time in the watched ingest pipelines; `None` where there are none, or they cannot be read."""
+def ingest_time_ms(readings: Sequence[Reading], documents: int) -> float | None:
+    """Time of so many documents in the watched ingest pipelines; `None` where there are none, or they cannot be read.
+
+    A pipeline that more documents passed has its time per document: those of other indices pass it, too.
+    """
     known = [reading.nodes for reading in readings if reading.nodes]
     if len(known) < 2 or not any(node.ingest for node in known[-1].values()):
         return None
-    return sum(
-        max(0, time_ms - known[0][key].ingest.get(name, (0, 0))[1])
-        for key, node in known[-1].items()
-        if key in known[0]
-        for name, (_, time_ms) in node.ingest.items()
-    )
+    passed: dict[str, int] = defaultdict(int)
+    spent_ms: dict[str, int] = defaultdict(int)
+    for key, node in known[-1].items():
+        for name, (count, time_ms) in node.ingest.items() if key in known[0] else ():
+            before = known[0][key].ingest.get(name, (0, 0))
+            passed[name] += max(0, count - before[0])
+            spent_ms[name] += max(0, time_ms - before[1])
+    return sum(each_ms * min(1.0, documents / max(1, passed[name])) for name, each_ms in spent_ms.items())
 
 
 def nodes_of(readings: Sequence[Reading]) -> list[NodeFigures]:

@@ -86,12 +86,12 @@ class Pipeline:
     def bulk_request(self) -> tuple[float, float] | None:
         """Documents and bytes of a bulk request: by the sink or, at most so many, by its parts on the primary shards.
 
-        `None` where neither is known.
+        `None` where neither is known, and of parts where others write to the index.
         """
         figures = self.figures
         if figures.sink_bulk_documents is not None and figures.sink_bulk_bytes is not None:
             return figures.sink_bulk_documents, figures.sink_bulk_bytes
-        if figures.bulk_documents is None or figures.bulk_bytes is None:
+        if figures.bulk_documents is None or figures.bulk_bytes is None or figures.others_write:
             return None
         written = max(1, sum(documents > 0 for documents in figures.shard_documents.values()))
         return figures.bulk_documents * written, figures.bulk_bytes * written
@@ -343,9 +343,9 @@ def mapping(pipeline: Pipeline) -> Bottleneck | None:
     figures, index = pipeline.figures, pipeline.index
     if not pipeline.waits or index is None or not index.costly or not pipeline.is_elasticsearch_busy:
         return None
-    us_per_kb = figures.cpu_us_per_kb
+    us_per_kb, index_us_per_kb = figures.cpu_us_per_kb, figures.index_us_per_kb
     is_warm = all(node.uptime_s is None or node.uptime_s >= WARM_S for node in figures.nodes)
-    if us_per_kb is None or us_per_kb < SLOW_US_PER_KB or not is_warm:
+    if us_per_kb is None or index_us_per_kb is None or min(us_per_kb, index_us_per_kb) < SLOW_US_PER_KB or not is_warm:
         return None
     first = index.costly[0]
     rest = f" and {len(index.costly) - 1} more" if len(index.costly) > 1 else ""

@@ -140,9 +140,10 @@ def index_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "indexing", "no document was indexed"
     elif figures.indexing_rate is not None:
         per_kb = figures.cpu_us_per_kb
+        others = ", most by others than this connector" if figures.others_write else ""
         yield (
             "indexing",
-            f"{number(figures.indexing_rate)} documents/s; {figure(figures.index_ms, 'ms')} each"
+            f"{number(figures.indexing_rate)} documents/s{others}; {figure(figures.index_ms, 'ms')} each"
             + (f", {number(per_kb)} µs of CPU per kB" if per_kb is not None else "")
             + (f", {figure(figures.ingest_ms, 'ms')} in ingest pipelines" if figures.ingest_ms is not None else ""),
         )

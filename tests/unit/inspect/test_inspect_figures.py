@@ -163,3 +163,19 @@ def test_what_was_not_read_is_not_known() -> None:
 
     assert figures.window_s == 10.0
     assert (figures.lag, figures.indexing_rate, figures.write_busy, figures.rejected) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(("passed", "ingest_s"), [(500, 0.25), (5_000, 0.025), (50, 0.25)])
+def test_of_a_pipeline_that_other_indices_share_the_time_per_document_counts(passed: int, ingest_s: float) -> None:
+    """500 documents are indexed here, and so many pass the pipeline in 250 ms."""
+    before, after = (Node("es-1", "10.0.0.1", ("data",), {}, {"p": ingest}) for ingest in ((7, 100), (7 + passed, 350)))
+    counted = [(copy("orders/0", index_total=documents),) for documents in (0, 500)]
+
+    figures = figures_of(
+        [
+            Reading(at_s=1_009.0, nodes={"n1": before}, copies=counted[0]),
+            Reading(at_s=1_019.0, nodes={"n1": after}, copies=counted[1]),
+        ]
+    )
+
+    assert figures.ingest_time_s == ingest_s
