@@ -11,9 +11,10 @@ from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.models import Queries, Sink
 from lab.profiles.questions import Question
+from lab.run.query.ask import fingerprint_of
 from lab.run.query.draw import bound_questions
 from lab.run.query.own_answers import OwnAnswers, changed_by, whole_answer, why_not_computed
-from lab.run.query.right_answers import as_close
+from lab.run.query.right_answers import QuestionValues, as_close
 from producers.dataset import Dataset
 from producers.registry import make_dataset
 
@@ -224,6 +225,14 @@ def test_a_sum_is_right_within_the_rounding_of_its_numbers_and_an_instant_exactl
     assert as_close({"sum/value": [-3e-8], "least/value": [float(instant_ms)]}, right) == right
     assert as_close({"sum/value": [0.01], "least/value": [float(instant_ms)]}, right) != right
     assert as_close({"sum/value": [0.0], "least/value": [instant_ms + 500.0]}, right) != right
+
+
+def test_the_right_answers_of_a_question_have_a_fingerprint(tmp_path: Path) -> None:
+    """A sum with its bound counts as its number."""
+    request = {"size": 0, "track_total_hits": False, "aggs": {"sum": {"sum": {"field": "total"}}}}
+    right = own(tmp_path, request).right({})
+
+    assert fingerprint_of([QuestionValues({}, right)]) == fingerprint_of([QuestionValues({}, {"sum/value": [12.5]})])
 
 
 def test_a_query_load_compares_answers_with_the_computed_one_or_with_the_first(tmp_path: Path) -> None:
