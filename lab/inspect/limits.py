@@ -80,7 +80,7 @@ class Pipeline:
     @property
     def reading_tasks(self) -> int:
         """Tasks that can have a partition."""
-        return min(self.connector.running_tasks, len(self.figures.lags) or self.connector.running_tasks)
+        return min(self.connector.running_tasks, len(self.figures.lags))
 
     @property
     def bulk_request(self) -> tuple[float, float] | None:
@@ -147,9 +147,7 @@ def why_unknown(pipeline: Pipeline) -> str:
             "waiting ones look alike: watch for longer than the worker's offset.flush.interval.ms (60 s by default): "
             "--seconds 130"
         )
-    if figures.write_busy is None:
-        return "records wait, and the nodes' figures could not be read: the privilege `monitor` on the cluster tells"
-    return "records wait, and no rule of docs/inspect.md applies"
+    return "records wait, and the nodes' figures could not be read: the privilege `monitor` on the cluster tells"
 
 
 # --- the connector, and whether records wait ------------------------------------------------------------------------
@@ -226,20 +224,14 @@ def rejections(pipeline: Pipeline) -> Bottleneck | None:
     if not pipeline.waits or not figures.rejected:
         return None
     flight = connector.whole("max.in.flight.requests")
-    tries = [] if not flight or flight < 2 else [lower_flight(flight)]
+    why = "fewer requests wait in the write queue"
+    tries = [Try("max.in.flight.requests", str(flight), str(flight // 2), why)] if flight and flight > 1 else []
     busiest = max(figures.nodes, key=lambda node: node.rejected or 0)
     return Bottleneck(
         "elasticsearch",
         f"write pools rejected {quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s, "
         f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there on average.",
         tuple(tries),
-    )
-
-
-def lower_flight(flight: int) -> Try:
-    """Fewer requests under way."""
-    return Try(
-        "max.in.flight.requests", str(flight), str(max(1, flight // 2)), "fewer requests wait in the write queue"
     )
 
 
@@ -469,8 +461,6 @@ def allowed_flight(pipeline: Pipeline) -> int | None:
 def more_tasks(pipeline: Pipeline) -> tuple[Try, ...]:
     """As many tasks as partitions, or more of both."""
     partitions, tasks = len(pipeline.figures.lags), pipeline.connector.tasks_max
-    if not partitions:
-        return ()
     if tasks < partitions:
         return (Try("tasks.max", str(tasks), str(partitions), "a task for each partition"),)
     more = Try("partitions", str(partitions), str(2 * partitions), "no more tasks than partitions can read; keys move")
