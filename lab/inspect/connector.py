@@ -135,7 +135,7 @@ def read_connector(
         raise ProfileError(f"connector {name}: got {plugin}, which reads no topic, expected a sink connector")
     status, defaults, used = worker.status(name), worker.defaults(plugin), worker.used_topics(name)
     clean = cleaner(config, hide)
-    topics = topics_of(config, [*used, *there()] if "topics.regex" in config else used)
+    topics = topics_of(config, used, there() if "topics.regex" in config else ())
     by_topic = {topic: tuple(indices_of(config, topic)) for topic in topics}
     own = status["connector"]
     return InspectedConnector(
@@ -201,18 +201,24 @@ def reason_in(part: Mapping[str, str], clean: Callable[[str], str]) -> str | Non
     return CONTROL.sub(" ", clean(innermost(causes_in(part["trace"]))))[:300]
 
 
-def topics_of(config: Mapping[str, str], used: Iterable[str]) -> tuple[str, ...]:
-    """The topics that a connector names or, where it gives a pattern or the worker looks them up, those that it used.
+def topics_of(config: Mapping[str, str], used: Iterable[str], there: Iterable[str] = ()) -> tuple[str, ...]:
+    """The topics that a connector names or, where it gives a pattern, those that match it.
 
-    A pattern of Java's that Python does not read matches all.
+    Where the worker looks them up, or Python does not read a pattern of Java's, those that the connector used.
+
+    Args:
+        there: Topics that it may not have read yet.
     """
     if PROVIDED not in config.get("topics", PROVIDED):
         return tuple(sorted(topic.strip() for topic in config["topics"].split(",") if topic.strip()))
+    regex = config.get("topics.regex", PROVIDED)
     try:
-        pattern = re.compile(config.get("topics.regex", ".*"))
+        pattern = None if PROVIDED in regex else re.compile(regex)
     except re.error:
-        pattern = re.compile(".*")
-    return tuple(sorted(topic for topic in {*used} - INTERNAL if pattern.fullmatch(topic)))
+        pattern = None
+    if pattern is None:
+        return tuple(sorted(used))
+    return tuple(sorted(topic for topic in {*used, *there} - INTERNAL if pattern.fullmatch(topic)))
 
 
 def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:

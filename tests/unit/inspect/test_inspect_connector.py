@@ -45,6 +45,9 @@ def test_topics_are_the_named_ones_or_the_used_ones_of_the_pattern() -> None:
     assert topics_of({"topics.regex": "shop-.*"}, ["shop-b", "old", "shop-a"]) == ("shop-a", "shop-b")
     assert topics_of({"topics.regex": r"\p{L}+"}, ["b", "a"]) == ("a", "b")
     assert topics_of({"topics.regex": ".*"}, ["b", "__consumer_offsets"]) == ("b",)
+    assert topics_of({"topics.regex": "shop-.*"}, ["shop-b"], ["shop-a", "old"]) == ("shop-a", "shop-b")
+    assert topics_of({"topics.regex": r"\p{L}+"}, ["b", "a"], ["old"]) == ("a", "b")
+    assert topics_of({"topics.regex": "${env:TOPICS}"}, ["b", "a"], ["old"]) == ("a", "b")
     assert topics_of({"topics": "${env:TOPICS}"}, ["b", "a"]) == ("a", "b")
 
 
