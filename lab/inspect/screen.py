@@ -182,10 +182,13 @@ def bulk_text(figures: Figures) -> str:
             f"a bulk request held {number(figures.sink_bulk_documents)} documents and took "
             f"{figure(figures.sink_bulk_ms, 'ms')}, {number(figures.in_flight)} under way"
         )
+    # Where others write, their requests are most of those on the shards.
+    is_part = bool(parts) and not figures.others_write
     if figures.bulk_documents is not None:
         parts.append(
-            f"{'its part on a shard' if parts else 'on a shard, a bulk request held'} {number(figures.bulk_documents)} "
-            f"documents, {bytes_text(figures.bulk_bytes)}, and took {figure(figures.bulk_ms, 'ms')}"
+            f"{'its part on a shard' if is_part else 'on a shard, a bulk request held'} "
+            f"{number(figures.bulk_documents)} documents, {bytes_text(figures.bulk_bytes)}, and took "
+            f"{figure(figures.bulk_ms, 'ms')}"
         )
     return "; ".join(parts) or "sizes of bulk requests are not known: this cluster keeps no such statistics"
 

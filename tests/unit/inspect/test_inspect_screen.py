@@ -7,6 +7,7 @@ import pytest
 from lab.cli.inspect import print_screen
 from lab.inspect.limits import Pipeline, bottleneck_of
 from lab.inspect.look import Inspection
+from lab.inspect.screen import bulk_text
 from tests.unit.inspect.pipelines import GRAMS, NODE, ONE_TASK, with_connector, with_figures
 from tests.unit.messages import MakeMessage
 
@@ -54,3 +55,11 @@ def test_a_look_fits_into_80_columns(
     shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in shown if len(line) > 80] == []
     assert "\n".join(shown) == message(*facts)
+
+
+@pytest.mark.parametrize(("indexing_rate", "has_part"), [(1_009.0, True), (2_019.0, False)])
+def test_what_others_send_to_a_shard_is_no_part_of_the_sink_s_requests(indexing_rate: float, *, has_part: bool) -> None:
+    """It may hold more documents than the whole."""
+    figures = with_figures(sink_bulk_documents=21.0, indexing_rate=indexing_rate).figures
+
+    assert ("its part on a shard" in bulk_text(figures)) == has_part
