@@ -6,6 +6,7 @@ the offset as external version of keyed documents. Structs: `KeyFields` of our o
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from producers.json_values import dumped, loaded
 BINARY_BYTES = (2, 4, 8)
 """Lengths of keys of Kafka's `ShortSerializer`, `IntegerSerializer` and `LongSerializer`, big-endian."""
 CONTENT = "content"
+VERSION = re.compile("[0-9]{1,18}")
 NO_DOCUMENT = object()
 """Stands for a value that is no JSON, such as Avro or Protobuf of a schema registry."""
 
@@ -51,12 +53,23 @@ class Record:
     def version(self) -> int:
         """The version that a sink gives to a keyed document: the offset; of a replay that of its origin."""
         of_origin = self.header(REPLAY_VERSION) or ""
-        return int(of_origin) if of_origin.isdigit() else self.place.offset
+        return int(of_origin) if VERSION.fullmatch(of_origin) else self.place.offset
 
     @property
     def document(self) -> Any:
-        """The value as JSON, without the envelope of a `JsonConverter` with schemas; `NO_DOCUMENT` if it is none."""
-        return NO_DOCUMENT if self.value is None else json_in(self.value)[0]
+        """The object in the value, without the envelope of a `JsonConverter` with schemas; else `NO_DOCUMENT`.
+
+        A document is an object: what a sink makes of a text or a number is not known.
+        """
+        value = NO_DOCUMENT if self.value is None else json_in(self.value)[0]
+        return value if isinstance(value, dict) else NO_DOCUMENT
+
+    @property
+    def is_tombstone(self) -> bool:
+        """Check for no value, or JSON's null, also in an envelope, of which `JsonConverter` makes none."""
+        if self.value is None:
+            return True
+        return self.value.rstrip(b" \t\r\n}").endswith(b"null") and json_in(self.value)[0] is None
 
 
 @dataclass(frozen=True)
@@ -88,7 +101,8 @@ def json_in(content: bytes) -> tuple[Any, Any]:
 def text_of(value: object) -> str | None:
     """A single value as an id: a number in its own digits; `None` for objects, lists and nothing."""
     if isinstance(value, str):
-        return value or None
+        # Half a surrogate pair is written as Java writes it.
+        return value.encode(errors="replace").decode() or None
     return dumped(value).decode() if isinstance(value, bool | int | float) else None
 
 

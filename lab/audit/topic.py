@@ -13,6 +13,7 @@ from lab.errors import ProfileError
 from lab.replay.dead_letters import Letter, letter_of
 
 BATCH = 50_000
+LAST_OFFSET = (1 << 63) - 1
 SAMPLED = 300
 GAP = 5_000
 """Records that are read and dropped between two that are wanted, since to go to a place costs about as much."""
@@ -44,7 +45,7 @@ def parsed_bound(text: str, option: str) -> int | datetime:
     Raises:
         ProfileError: It is neither.
     """
-    if text.isdigit() and len(text) != len("20261127"):
+    if text.isdecimal() and int(text) <= LAST_OFFSET:
         return int(text)
     try:
         instant = datetime.fromisoformat(text)
@@ -81,7 +82,13 @@ class Topic:
         whole = begin is None and len(chosen) == len(held) and not any(low for low, _ in chosen.values())
         starts = {partition: max(low, first.get(partition, 0)) for partition, (low, _) in chosen.items()}
         ends = {partition: min(high, last.get(partition, high)) for partition, (_, high) in chosen.items()}
+        if begin and end and all(first[each] >= last[each] for each in chosen):
+            raise ProfileError(f"--to: got {end}, expected a place after --from {begin}")
         return Range(starts, {each: max(end, starts[each]) for each, end in ends.items()}, whole)
+
+    def is_whole(self) -> bool:
+        """Check that retention has removed nothing so far."""
+        return not any(first for first, _ in self._kafka.bounds(self.name).values())
 
     def _offsets(self, text: str | None, option: str) -> Offsets:
         bound = None if text is None else parsed_bound(text, option)
@@ -96,7 +103,7 @@ class Topic:
         starts = {partition: max(inside.first[partition], end - each) for partition, end in ends.items()}
         begins = {partition: min(start, inside.first[partition] + each) for partition, start in starts.items()}
         found = chain(self.records(inside.first, begins), self.records(starts, ends))
-        return [record for record in found if record.value is not None]
+        return [record for record in found if not record.is_tombstone]
 
     def records(self, first: Offsets, last: Offsets) -> Iterator[Record]:
         """The records between these offsets."""
@@ -134,6 +141,7 @@ class Topic:
         letters: dict[tuple[int, int], Letter] = {}
         nameless = 0
         for message in self._kafka.records(name):
+            self._pace.take(1)
             try:
                 letter = letter_of(message).without_content()
             except ProfileError:
@@ -158,7 +166,7 @@ def row_of(record: Record, inside: Range, rule: IdRule, contents: Contents | Non
         record.version,
         record.timestamp_ms,
         content,
-        record.value is None,
+        record.is_tombstone,
         place.offset >= inside.last[place.partition],
     )
 

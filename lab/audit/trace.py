@@ -145,7 +145,7 @@ def place_in(key: str) -> Place | None:
     """The place of a record that an id of topic, partition and offset names."""
     topic, _, rest = key.partition("+")
     partition, _, offset = rest.partition("+")
-    return Place(topic, int(partition), int(offset)) if partition.isdigit() and offset.isdigit() else None
+    return Place(topic, int(partition), int(offset)) if partition.isdecimal() and offset.isdecimal() else None
 
 
 def matching(topic: Topic, inside: Range, key: str, rule: IdRule) -> tuple[list[Record], list[int]]:

@@ -185,7 +185,7 @@ def numbers_in(text: str) -> tuple[int, ...]:
         ProfileError: One is none.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if wrong := [part for part in parts if not part.isdigit()]:
+    if wrong := [part for part in parts if not part.isdecimal()]:
         raise ProfileError(f"--partitions: got {wrong[0]}, expected numbers such as 0,1")
     return tuple(map(int, parts))
 

@@ -69,6 +69,35 @@ def test_values_are_read_without_their_envelope() -> None:
     assert record(value=b'{"schema": 1, "payload": 2, "more": 3}').document == {"schema": 1, "payload": 2, "more": 3}
     assert record(value=b"\x00\x00\x00\x00\x07abc").document is NO_DOCUMENT
     assert record(value=None).document is NO_DOCUMENT
+    assert record(value=b"12").document is NO_DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, True),
+        (b"null", True),
+        (b'{"schema": null, "payload": null}', True),
+        (b'{"payload": null, "schema": {"a": null}}', True),
+        (b'{"a": null}', False),
+        (b"{}", False),
+        (b"not null", False),
+    ],
+)
+def test_a_null_in_an_envelope_is_a_tombstone(value: bytes | None, *, expected: bool) -> None:
+    """`JsonConverter` gives the sink no value."""
+    assert record(value=value).is_tombstone == expected
+
+
+@pytest.mark.parametrize("version", [b"99999999999999999999999", "²".encode(), b"-1", b""])
+def test_a_version_that_is_none_is_not_read(version: bytes) -> None:
+    """A header may hold anything."""
+    assert Record(PLACE, None, b"{}", ((REPLAY_VERSION, version),), 0).version == 17
+
+
+def test_half_a_surrogate_pair_is_written_as_java_writes_it() -> None:
+    """No store and no request can hold it."""
+    assert rule_called("json-key").id_of(record(b'"a\\ud800"')) == "a?"
 
 
 def test_a_number_is_the_same_with_and_without_decimals() -> None:

@@ -77,17 +77,25 @@ def test_a_range_has_all_records_unless_bounds_are_given(topic: Topic) -> None:
     assert topic.range("10", "40", [0]) == Range({0: 10}, {0: 40}, whole=False)
     assert topic.range(None, "1970-01-01T00:00:33") == Range({0: 0, 1: 7}, {0: 33, 1: 20}, whole=False)
     assert topic_of({0: (0, 100)}).range(None, None).whole
+    assert topic_of({0: (0, 30_000_000)}).range("20261127", None).first == {0: 20261127}
 
 
 @pytest.mark.parametrize(
-    ("begin", "partitions", "facts"), [("soon", [], ("--from", "soon")), (None, [5], ("--partitions", 5))]
+    ("begin", "partitions", "facts"),
+    [
+        ("soon", [], ("--from", "soon")),
+        (None, [5], ("--partitions", 5)),
+        ("²", [], ("--from", "²")),
+        ("99999999999999999999", [], ("--from", "99999999999999999999")),
+        ("40", [], ("--to", "40")),
+    ],
 )
 def test_bounds_that_are_none_are_refused(
     topic: Topic, message: MakeMessage, begin: str | None, partitions: list[int], facts: tuple[object, ...]
 ) -> None:
     """In one sentence."""
     with pytest.raises(ProfileError) as error:
-        topic.range(begin, None, partitions)
+        topic.range(begin, "40", partitions)
     assert str(error.value) == message(*facts)
 
 
