@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lab.audit.ids import CONTENT, IdRule, Record, candidates, rule_called
+from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record, candidates, rule_called
 from lab.audit.index import Index
 from lab.clients.connect import ConnectWorker
 from lab.clients.kafka import KafkaTopics
@@ -70,6 +70,10 @@ def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: Connec
             )
         group = groups[0] if groups else None
     group = None if group == "none" else group
+    if wishes.group and group and not any(kafka.committed_offsets(topic, group).values()):
+        raise ProfileError(f"--group: got {group}, expected a group that has committed offsets of topic {topic}")
+    if wishes.dead_letters and wishes.dead_letters not in kafka.names():
+        raise ProfileError(f"--dead-letters: got {wishes.dead_letters}, expected a topic of this cluster")
     config = connector_config(wishes.connector, group, worker)
     if wishes.connector and topic not in (topics := listed(config.get("topics"))) and not config.get("topics.regex"):
         raise ProfileError(f"--connector: {wishes.connector} reads {', '.join(topics)}, expected {topic} among them")
@@ -123,6 +127,11 @@ def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipel
     if not index.count():
         name = "key" if all(record.key for record in sample) else "offset"
         return rule_called(name), "the index is empty, so that no rule for ids can be found out"
+    if not sample:
+        raise ProfileError(
+            f"--id: got auto, expected a rule, since no record of the range can be tried: none has a value"
+            f"{f' and is committed by {pipeline.group}' if pipeline.group else ''}"
+        )
     hits: dict[str, int] = {}
     best: tuple[int, IdRule] | None = None
     for rule in candidates(sample, pipeline.id_prefix):
@@ -137,7 +146,8 @@ def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipel
         different = len({rule.id_of(record) for record in sample})
         return rule, f"ids are {rule.text}: {number:,} of {different:,} sampled are in the index"
     names = index.first_ids()
-    if all(map(GENERATED.fullmatch, names)):
+    is_json = sum(record.document is not NO_DOCUMENT for record in sample) > len(sample) / 2
+    if is_json and all(map(GENERATED.fullmatch, names)):
         rule = rule_called(CONTENT)
         return rule, f"ids are {rule.text}"
     tried = ", ".join(f"{name} ({number})" for name, number in hits.items())

@@ -32,6 +32,14 @@ class Servers:
         """All of them."""
         return self.groups
 
+    def committed_offsets(self, _: str, group: str) -> Mapping[int, int]:
+        """None of a group that never read the topic."""
+        return {0: 0 if group == "unknown" else 7}
+
+    def names(self) -> set[str]:
+        """Topics."""
+        return {"books", "letters"}
+
     def config(self, name: str) -> Mapping[str, str] | None:
         """The configuration of the connector `books`; of a worker that is down an error."""
         if self.answer is None:
@@ -80,6 +88,8 @@ def test_a_group_without_a_worker_is_enough() -> None:
         (Wishes(), ["a", "b"], SINK, ("a", "b", "--group")),
         (Wishes(connector="shops"), [], SINK, ("shops",)),
         (Wishes(connector="books"), [], {"topics": "shops"}, ("shops", "books")),
+        (Wishes(group="unknown"), [], SINK, ("--group", "unknown", "books")),
+        (Wishes(dead_letters="unknown"), [], SINK, ("--dead-letters", "unknown")),
     ],
 )
 def test_what_cannot_be_told_is_asked_for(
@@ -126,6 +136,16 @@ SAMPLE = [Record(Place("books", 0, n), b"k%d" % n, b'{"isbn": "i%d", "shop": "a"
 def test_the_rule_that_finds_most_of_a_sample_is_that_of_the_ids(ids: list[str], rule: str) -> None:
     """Ids that the cluster makes are known by their form; an empty index tells nothing."""
     assert find_rule("auto", SAMPLE, cast("Index", Documents(*ids)), Pipeline())[0].name == rule
+
+
+def test_documents_are_compared_by_content_only_if_records_are_objects(message: MakeMessage) -> None:
+    """Else each record of Avro or text would count as missing; without any record nothing can be tried."""
+    avro = [Record(Place("books", 0, n), None, b"\x00\x00\x00\x00\x07abc", (), 0) for n in range(11)]
+    documents = cast("Index", Documents("AbCdEfGhIjKlMnOpQr-_"))
+    for sample, facts in ((avro, ("books", 11, "--id")), ([], ("--id", "auto", "readers"))):
+        with pytest.raises(ProfileError) as error:
+            find_rule("auto", sample, documents, Pipeline("readers"))
+        assert str(error.value) == message(*facts)
 
 
 def test_ids_by_no_rule_are_refused_with_those_that_were_tried(message: MakeMessage) -> None:
