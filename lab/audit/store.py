@@ -68,10 +68,14 @@ class Store:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         config: dict[str, Any] = {"memory_limit": MEMORY, "threads": THREADS, "preserve_insertion_order": False}
-        if not resume:
-            self._remove()
+        config["temp_directory"] = f"{path}.tmp"
         try:
-            self._db = duckdb.connect(str(path), config={**config, "temp_directory": f"{path}.tmp"})
+            self._db = duckdb.connect(str(path), config=config)
+            if not resume:
+                # Only now: a file that is open elsewhere is another audit's.
+                self._db.close()
+                self._remove()
+                self._db = duckdb.connect(str(path), config=config)
         except duckdb.IOException as error:
             raise StackError(
                 f"{path}: another audit of this topic and index is under way, or it cannot be written"

@@ -1,5 +1,7 @@
 """Rows in DuckDB: ids that are as they should be are only counted, and the others come back with all their rows."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,3 +95,16 @@ def test_a_store_is_resumed_where_its_rows_end(tmp_path: Path, message: MakeMess
         assert (store.reached(), store.note("index")) == ({}, None)
         store.finish()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_audit_that_is_under_way_keeps_its_files(tmp_path: Path) -> None:
+    """A second one of the same topic and index, in another process, is refused before it removes any."""
+    path = tmp_path / "a.duckdb"
+    code = "import sys; from pathlib import Path; from lab.audit.store import Store\n"
+    code += "Store(Path(sys.argv[1]), 'options', resume=False)"
+    with Store(path, "options", resume=False) as store:
+        second = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+        store.set_note("index", "read")
+    assert "StackError" in second.stderr
+    with Store(path, "options", resume=True) as store:
+        assert store.note("index") == "read"
