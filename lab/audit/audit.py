@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record
-from lab.audit.index import Contents, Index, stored_of
+from lab.audit.index import LONGEST_REFRESH_S, Contents, Index, stored_of
 from lab.audit.judge import Fate, Finding, Judgement, Kind, Row, Terms, age, judged, without_id
 from lab.audit.pipeline import Pipeline
 from lab.audit.store import Store
@@ -114,7 +114,6 @@ class Audit:
     def run(self) -> Outcome:
         """Read both sides, compare them, and look again at what differs."""
         self._read_topic("reading the topic")
-        self._read_letters()
         self._read_committed()
         self._read_index()
         self._read_topic("reading what came since")
@@ -154,20 +153,24 @@ class Audit:
             letters, nameless = self.plan.topic.letters(name)
             self._store.add("letters", [(*place, letter.reason) for place, letter in letters.items()])
             if nameless:
-                self.outcome.notes.append(
+                self._note(
                     f"{nameless:,} dead letters do not name their record, which counts as missing: set "
                     "errors.deadletterqueue.context.headers.enable=true"
                 )
 
     def _read_committed(self) -> None:
+        """Read the group's offsets and then its dead letters: a sink commits past a record after its dead letter."""
         self._store.clear("committed")
         if group := self.plan.pipeline.group:
             committed = self.plan.kafka.committed_offsets(self.plan.topic.name, group)
             self._store.add("committed", list(committed.items()))
-        elif not self.outcome.notes:
-            self.outcome.notes.append(
-                "no consumer group is known, so that records in flight count as missing (--group)"
-            )
+        else:
+            self._note("no consumer group is known, so that records in flight count as missing (--group)")
+        self._read_letters()
+
+    def _note(self, text: str) -> None:
+        if text not in self.outcome.notes:
+            self.outcome.notes.append(text)
 
     def _read_index(self) -> None:
         if self._store.note("index") == "read":
@@ -211,7 +214,9 @@ class Audit:
                 )
         if not (versions or by_content or self._hashed):
             self.outcome.notes.append("versions are not offsets, so that only compared documents can be stale")
-        return Terms(by_content, versions, deletes, self.plan.inside.whole and not pipeline.shared)
+        # Retention may have removed the topic's head while it was read.
+        is_whole = self.plan.inside.whole and self.plan.topic.is_whole()
+        return Terms(by_content, versions, deletes, is_whole and not pipeline.shared)
 
     # --- judging ----------------------------------------------------------------------------------------------------
 
@@ -294,7 +299,14 @@ class Audit:
             self._count(name, rows, judged(rows, stored, terms))
 
     def _wait_for_refresh(self) -> None:
-        self._sleep(max(self.plan.index.backing.values()) + AFTER_REFRESH_S)
+        intervals = self.plan.index.backing
+        slow = sorted(name for name, each in intervals.items() if not 0 <= each <= LONGEST_REFRESH_S)
+        if slow and self.plan.rule.name == CONTENT:
+            self._note(
+                f"index {slow[0]} is refreshed seldom or never, and what was written since counts as missing: "
+                f"POST /{slow[0]}/_refresh, and audit again"
+            )
+        self._sleep(min(max(0.0, *intervals.values()), LONGEST_REFRESH_S) + AFTER_REFRESH_S)
 
     def _compare_sample(self, contents: Contents, terms: Terms) -> None:
         """Compare the contents of documents in stretches of offsets that lie evenly in the range."""

@@ -5,11 +5,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lab.audit.ids import digest, plain
 from lab.audit.judge import Stored
-from lab.clients.elasticsearch import SCROLL_PAGE, SOURCES_PAGE, ElasticsearchClient, error_reason, in_effect
+from lab.clients.elasticsearch import (
+    SCROLL_PAGE,
+    SOURCES_PAGE,
+    ElasticsearchClient,
+    error_reason,
+    error_type,
+    in_effect,
+)
 from lab.errors import ProfileError, SluiceError, StackError
 from lab.profiles.index_settings import time_s
 from lab.run.verify.contents import FormlessError, SourceRules, is_same_json
@@ -19,7 +27,10 @@ IDS_AT_ONCE = 500
 GETS_AT_ONCE = 5_000
 LONGEST_REFRESH_S = 60.0
 SHORTEST_WAIT_S = 0.02
-SHOWN = "_shards.failed,pit_id,_scroll_id,hits.hits._index,hits.hits._id,hits.hits._version,hits.hits._seq_no"
+SOURCE_SETTINGS = (
+    "index.mode,index.mapping.source.mode,index.derived_source.enabled?flat_settings=true&include_defaults=true"
+)
+SHOWN = "timed_out,_shards.failed,pit_id,_scroll_id,hits.hits._index,hits.hits._id,hits.hits._version,hits.hits._seq_no"
 
 
 class Pace:
@@ -33,6 +44,10 @@ class Pace:
     ) -> None:
         self._rate, self._clock, self._sleep = rate, clock, sleep
         self._due_s = clock()
+
+    def at_once(self, most: int) -> int:
+        """Documents to ask for in one request: no more than a second's."""
+        return min(most, max(1, int(self._rate))) if self._rate else most
 
     def take(self, documents: int) -> None:
         """Wait until so many more may be read."""
@@ -92,11 +107,17 @@ class Contents:
         return sorted(different_paths(due, found)) or ["the whole"]
 
 
+ABSENT = object()
+"""Stands for a field that a document does not have, which is not the same as null."""
+
+
 def different_paths(due: Any, found: Any, path: str = "") -> Iterator[str]:
     """Paths of the smallest parts of two JSON values that differ."""
     if isinstance(due, dict) and isinstance(found, dict):
         for name in due.keys() | found.keys():
-            yield from different_paths(due.get(name), found.get(name), f"{path}.{name}" if path else name)
+            yield from different_paths(
+                due.get(name, ABSENT), found.get(name, ABSENT), f"{path}.{name}" if path else name
+            )
     elif not is_same_json(due, found):
         yield path
 
@@ -120,9 +141,11 @@ class Index:
         self._cluster = cluster
         self._pace = pace
 
-    @cached_property
+    @property
     def backing(self) -> dict[str, float]:
-        """The indices behind the name → the time after which what they were sent is visible to searches.
+        """The indices behind the name now → the time after which what they were sent is visible to searches.
+
+        Those of an alias or a data stream change with each rollover.
 
         Raises:
             ProfileError: There is none.
@@ -132,8 +155,7 @@ class Index:
         status, answer = self._cluster.request("GET", path, accept=(404,))
         if status == 404 or not answer:
             raise ProfileError(f"index {self.name}: does not exist, expected an index, alias, pattern or data stream")
-        intervals = {name: time_s(in_effect(described).get(setting, "1s")) for name, described in answer.items()}
-        return {name: min(max(0.0, interval), LONGEST_REFRESH_S) for name, interval in intervals.items()}
+        return {name: time_s(in_effect(described).get(setting, "1s")) for name, described in answer.items()}
 
     def count(self) -> int:
         """Number of its documents."""
@@ -141,7 +163,13 @@ class Index:
 
     def contents(self, ignored: Sequence[str]) -> Contents:
         """Rules by which its documents are compared."""
-        rules = SourceRules.of(*self._cluster.described(self.name))
+        _, settings = self._cluster.request("GET", f"/{self.name}/_settings/{SOURCE_SETTINGS}")
+        _, mappings = self._cluster.request("GET", f"/{self.name}/_mapping")
+        first, *others = (
+            SourceRules.of(in_effect(settings.get(index, {})), of["mappings"]) for index, of in sorted(mappings.items())
+        )
+        # A record is compared before it is known which of the indices has its document.
+        rules = first if all(each == first for each in others) else SourceRules("none")
         return Contents(rules, tuple(ignored), self._cluster.rebuilt_vectors(self.name))
 
     def first_ids(self) -> list[str]:
@@ -159,8 +187,8 @@ class Index:
         Raises:
             StackError: A page could not be read, or the place is no longer known.
         """
-        body = {"size": SOURCES_PAGE if sources else SCROLL_PAGE, "_source": sources, "version": True}
-        body |= {"seq_no_primary_term": True}
+        size = self._pace.at_once(SOURCES_PAGE if sources else SCROLL_PAGE)
+        body = {"size": size, "_source": sources, "version": True, "seq_no_primary_term": True}
         pit, _, after = place.partition(" ") if place else (self._open_pit(), "", "")
         reading = self._by_pit(pit, body, after) if pit else self._by_scroll(body)
         for page in reading:
@@ -217,14 +245,12 @@ class Index:
 
         A search finds them with any routing, as of the last refresh; a get in each index sees what is not refreshed.
         """
-        found: dict[str, list[Mapping[str, Any]]] = {}
-        for hit in self._searched(ids, sources=sources):
-            if "_routing" in hit:
-                found.setdefault(hit["_id"], []).append(hit)
-        for hit in self._got(ids, sources=sources):
-            if all(hit["_index"] != other["_index"] for other in found.get(hit["_id"], ())):
-                found.setdefault(hit["_id"], []).append(hit)
-        return found
+        found: dict[str, dict[tuple[str, str | None], Mapping[str, Any]]] = {}
+        routed = (hit for hit in self._searched(ids, sources=sources) if "_routing" in hit)
+        for hit in chain(routed, self._got(ids, sources=sources)):
+            # Of one id an index may hold one document per shard, if their routings differ.
+            found.setdefault(hit["_id"], {}).setdefault((hit["_index"], hit.get("_routing")), hit)
+        return {name: list(hits.values()) for name, hits in found.items()}
 
     def search(self, ids: Sequence[str]) -> set[str]:
         """Ids among these that a search finds."""
@@ -240,8 +266,9 @@ class Index:
         return [f"{error.get('type')}: {error.get('message')}" for error in errors]
 
     def _searched(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
-        for first in range(0, len(ids), IDS_AT_ONCE):
-            asked = ids[first : first + IDS_AT_ONCE]
+        size = self._pace.at_once(IDS_AT_ONCE)
+        for first in range(0, len(ids), size):
+            asked = ids[first : first + size]
             self._pace.take(len(asked))
             body = {"query": {"ids": {"values": asked}}, "size": SCROLL_PAGE, "version": True, "_source": sources}
             body |= {"seq_no_primary_term": True}
@@ -249,12 +276,16 @@ class Index:
             yield from checked(self.name, self._cluster.request("POST", path, body)[1])[0]
 
     def _got(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
-        asked = [{"_index": index, "_id": each, "_source": sources} for each in ids for index in self.backing]
-        size = SOURCES_PAGE if sources else GETS_AT_ONCE
+        indices = list(self.backing)
+        asked = [{"_index": index, "_id": each, "_source": sources} for each in ids for index in indices]
+        size = self._pace.at_once(SOURCES_PAGE if sources else GETS_AT_ONCE)
         for first in range(0, len(asked), size):
+            self._pace.take(len(asked[first : first + size]))
             path = f"/_mget?{self._vectors.lstrip('&')}"
             _, answer = self._cluster.request("POST", path, {"docs": asked[first : first + size]})
-            if errors := [each for each in answer["docs"] if "error" in each]:
+            # Where a routing is required, only the search finds documents.
+            failed = [each for each in answer["docs"] if "error" in each]
+            if errors := [each for each in failed if error_type(each) != "routing_missing_exception"]:
                 raise StackError(f"index {self.name}: documents cannot be read: {error_reason(errors[0])}")
             yield from (each for each in answer["docs"] if each.get("found"))
 
@@ -263,8 +294,10 @@ def checked(name: str, answer: Mapping[str, Any]) -> tuple[Sequence[Mapping[str,
     """The hits of an answer, and the ids by which to go on.
 
     Raises:
-        StackError: Not all shards have answered.
+        StackError: Not all shards have answered, or not in time.
     """
+    if answer.get("timed_out"):
+        raise StackError(f"index {name}: a search was cut off by the cluster's `search.default_search_timeout`")
     if answer["_shards"]["failed"]:
         raise StackError(f"index {name}: {answer['_shards']['failed']} shards could not be read")
     return answer.get("hits", {}).get("hits", []), str(answer.get("pit_id", "")), str(answer.get("_scroll_id", ""))

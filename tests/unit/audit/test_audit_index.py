@@ -13,7 +13,7 @@ from lab.run.verify.contents import SourceRules
 from tests.unit.clients.rest_server import Rest, rest
 from tests.unit.messages import MakeMessage
 
-NO_VECTORS = (200, {"books": {"settings": {}}})
+NO_VECTORS: tuple[int, Any] = (200, {"books": {"settings": {}}})
 
 
 @contextmanager
@@ -82,6 +82,15 @@ def test_a_shard_that_does_not_answer_ends_the_reading(message: MakeMessage) -> 
         assert str(error.value) == message("books", 2)
 
 
+def test_a_search_that_was_cut_off_ends_the_reading(message: MakeMessage) -> None:
+    """Its documents would be missing."""
+    with index((200, {"id": "p0"}), NO_VECTORS, hits("a", timed_out=True), (200, {})) as (books, server):
+        with pytest.raises(StackError) as error:
+            list(books.pages(sources=False))
+        assert str(error.value) == message("books", "default_search_timeout")
+        assert "timed_out" in server.requests[2][1]
+
+
 @pytest.mark.parametrize(
     ("searched", "got", "there"),
     [
@@ -100,6 +109,55 @@ def test_a_document_is_found_as_it_is_this_instant(searched: dict[str, str], got
     docs = {"docs": [{"_index": "books", "_id": "a", "found": got, "from": "got"}]}
     with index(NO_VECTORS, answer, NO_VECTORS, (200, docs)) as (books, _):
         assert [each["from"] for each in books.find(["a"]).get("a", [])] == there
+
+
+def test_documents_of_one_id_and_several_routings_are_all_found() -> None:
+    """Each shard may hold one, also the one that a get finds; where a routing is required, only a search finds any."""
+    found = [{"_index": "books", "_id": "a", "_routing": routing} for routing in "rs"]
+    answer = (200, {"_shards": {"failed": 0}, "hits": {"hits": found}})
+    plain = {"_index": "books", "_id": "a", "found": True}
+    required = {"_index": "books", "_id": "a", "error": {"type": "routing_missing_exception", "reason": "required"}}
+    for got, number in ((plain, 3), (plain | {"_routing": "r"}, 2), (required, 2)):
+        with index(NO_VECTORS, answer, NO_VECTORS, (200, {"docs": [got]})) as (books, _):
+            assert len(books.find(["a"])["a"]) == number
+
+
+def test_indices_that_a_rollover_made_meanwhile_are_asked() -> None:
+    """Else a document that is not refreshed yet would be missing."""
+    rolled: Any = {name: {"settings": {}} for name in ("books", "books-2")}
+    with index(NO_VECTORS, NO_VECTORS, hits(), (200, rolled), (200, {"docs": []})) as (books, server):
+        assert list(books.backing) == ["books"]
+        books.find(["a"])
+    assert [each["_index"] for each in server.requests[-1][2]["docs"]] == ["books", "books-2"]
+
+
+def test_indices_that_keep_documents_in_several_ways_are_not_compared() -> None:
+    """One of them rebuilds `_source`, and which has a record's document is not known."""
+    settings = {"a": {"settings": {}}, "b": {"settings": {"index.mapping.source.mode": "synthetic"}}}
+    mappings: Any = {name: {"mappings": {}} for name in "ab"}
+    with index((200, settings), (200, mappings), NO_VECTORS) as (books, _):
+        assert books.contents(()).rules.kind == "none"
+
+
+def test_requests_are_no_larger_than_a_second_of_the_rate() -> None:
+    """A point in time would be over before the next page of 10,000."""
+    with index((200, {"id": "p0"}), NO_VECTORS, hits(pit_id="p1"), (200, {})) as (_, server):
+        client = ElasticsearchClient([server.url], patience_s=0)
+        list(Index(client, "books", Pace(20)).pages(sources=False))
+        client.close()
+    assert server.requests[2][2]["size"] == 20
+
+
+def test_gets_wait_for_their_turn() -> None:
+    """Of two indices behind the name."""
+    waits: list[float] = []
+    pace = Pace(1, clock=lambda: 0.0, sleep=waits.append)
+    answers = NO_VECTORS, hits(), (200, {name: {"settings": {}} for name in "ab"}), *[(200, {"docs": []})] * 2
+    with index(*answers) as (_, server):
+        client = ElasticsearchClient([server.url], patience_s=0)
+        Index(client, "books", pace).find(["a"])
+        client.close()
+    assert waits == [1.0, 2.0, 3.0]
 
 
 def test_an_index_that_does_not_exist_is_refused(message: MakeMessage) -> None:
@@ -130,6 +188,7 @@ def test_contents_differ_by_field() -> None:
     produced = {"a": {"b": 1.0, "c": [1]}, "d": True}
     stored = {"a": {"b": 1, "c": [1, 2], "added": 5}, "d": 1, "@timestamp": 7}
     assert contents.differences(produced, stored) == ["a.c", "d"]
+    assert contents.differences({"a": {"b": None}}, {"a": {}}) == ["a.b"]
     assert contents.digest({"a": {"b": 1.0}}) == contents.digest({"@timestamp": 3, "a": {"added": 1, "b": 1}})
 
 
