@@ -97,7 +97,7 @@ class Endpoints:
 
     Attributes:
         kafka_bootstrap: `host:port` of at least one broker, comma-separated.
-        connect_url: The REST API of a Connect worker, or of several of one group, comma-separated.
+        connect_url: The REST API of a Connect worker, or of several of one group, comma-separated; empty where none is.
         elasticsearch_urls: The nodes' HTTP endpoints.
         metrics_url: The JMX agent (Jolokia) of each Connect worker, comma-separated; `None` where there is none.
     """

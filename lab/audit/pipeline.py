@@ -54,7 +54,7 @@ class Pipeline:
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: ConnectWorker) -> Pipeline:
+def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: ConnectWorker | None) -> Pipeline:
     """The pipeline of the connector or group that is named, or else of the one that has read the topic.
 
     Raises:
@@ -97,12 +97,16 @@ def listed(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-def connector_config(name: str | None, group: str | None, worker: ConnectWorker) -> Mapping[str, str]:
+def connector_config(name: str | None, group: str | None, worker: ConnectWorker | None) -> Mapping[str, str]:
     """The configuration of a connector: of the one that is named, or else of the one whose group this is, if any is.
 
     Raises:
         ProfileError: There is none of the name that is given.
     """
+    if worker is None:
+        if name:
+            raise ProfileError(f"--connector: got {name}, expected `connect` in the target file as well")
+        return {}
     if name is not None:
         if not (config := worker.config(name)):
             raise ProfileError(f"--connector: got {name}, expected a connector of this worker")

@@ -30,7 +30,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.stack.places import state_dir
 from lab.targets import TargetName
-from lab.targets.choose import servers_of
+from lab.targets.choose import remote_endpoints, servers_of
 
 PATIENCE_S = 20.0
 SHOWN = 5
@@ -127,7 +127,7 @@ def audit(
         name = hashlib.sha256(orjson.dumps([topic, index, endpoints.kafka_bootstrap])).hexdigest()[:16]
         with Store(state_dir() / "audits" / f"{name}.duckdb", orjson.dumps(options).decode(), resume=resume) as store:
             inside = kept_range(store, lambda: audited.range(begin, end, numbers_in(partitions)))
-            pipeline = find_pipeline(wishes, topic, kafka, worker)
+            pipeline = find_pipeline(wishes, topic, kafka, worker if endpoints.connect_url else None)
             committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
             searched = Index(cluster, index, Pace(rate))
             indices = len(searched.backing)
@@ -167,7 +167,9 @@ def audit(
 
 def endpoints_of(target: TargetName, file: Path | None) -> Endpoints:
     """Addresses of the servers; a target file alone names those of a cluster elsewhere."""
-    return servers_of(TargetName.REMOTE if file else target, file).endpoints()
+    if file or target is TargetName.REMOTE:
+        return remote_endpoints(file, needs_connect=False)
+    return servers_of(target, file).endpoints()
 
 
 def refuse_target(names: set[str], topic: str, into: str | None) -> None:

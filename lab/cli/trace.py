@@ -57,7 +57,8 @@ def trace(
         kafka = topics_of(endpoints)
         traced, searched = Topic(kafka, topic, Pace(rate)), Index(cluster, index, Pace(rate))
         indices = list(searched.backing)
-        pipeline = find_pipeline(Wishes(connector, group, dead_letters), topic, kafka, worker)
+        wishes = Wishes(connector, group, dead_letters)
+        pipeline = find_pipeline(wishes, topic, kafka, worker if endpoints.connect_url else None)
         inside = traced.range(begin, end)
         committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
         rule, of_ids = find_rule(id_rule, traced.sample(inside, committed), searched, pipeline)

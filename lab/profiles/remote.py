@@ -117,17 +117,25 @@ class Sink(Section):
     config: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
 
-class RemoteFile(Section):
-    """The file as a whole."""
+class PipelineFile(Section):
+    """The file as a whole, for commands that only read: a pipeline such as Logstash has no Connect worker."""
 
     kafka: Kafka = Field(description="a section with `bootstrap_servers`")
-    connect: Service = Field(description="a section with `url`")
+    connect: Service | None = None
     elasticsearch: Cluster = Field(description="a section with `urls`")
     metrics: Service | None = None
     sink: Sink = Sink()
 
 
-def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) -> Endpoints:
+class RemoteFile(PipelineFile):
+    """The file as a whole, for a run."""
+
+    connect: Service = Field(description="a section with `url`")
+
+
+def load_remote(
+    file: Path | None, environment: Mapping[str, str] = os.environ, *, needs_connect: bool = True
+) -> Endpoints:
     """The servers that a file describes or, without one, the environment.
 
     Raises:
@@ -136,7 +144,7 @@ def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) 
     tree = _tree_of_file(file) if file is not None else _tree_of_environment(environment)
     reading = _Reading(Path.cwd() if file is None else file.parent, environment)
     tree = reading.resolved(tree)
-    remote, problems = model_of(tree, RemoteFile)
+    remote, problems = model_of(tree, RemoteFile if needs_connect else PipelineFile)
     problems = [*reading.problems, *problems, *_contradictions(tree)]
     if remote is None or problems:
         raise refusal(problems)
@@ -313,11 +321,11 @@ def _contradictions(tree: Located) -> Iterator[Problem]:
 # --- what it comes to -----------------------------------------------------------------------------------------------
 
 
-def _endpoints(remote: RemoteFile, secrets: frozenset[str]) -> Endpoints:
+def _endpoints(remote: PipelineFile, secrets: frozenset[str]) -> Endpoints:
     key = remote.elasticsearch.api_key
     access = Access(
         elasticsearch=remote.elasticsearch.access(None if key is None else api_key(key)),
-        connect=remote.connect.access(),
+        connect=OPEN if remote.connect is None else remote.connect.access(),
         metrics=OPEN if remote.metrics is None else remote.metrics.access(),
         kafka=dict(remote.kafka.client),
         sink=_sink_settings(remote),
@@ -325,14 +333,14 @@ def _endpoints(remote: RemoteFile, secrets: frozenset[str]) -> Endpoints:
     )
     return Endpoints(
         kafka_bootstrap=remote.kafka.bootstrap_servers,
-        connect_url=",".join(urls_of(remote.connect.url)),
+        connect_url="" if remote.connect is None else ",".join(urls_of(remote.connect.url)),
         elasticsearch_urls=tuple(url.rstrip("/") for url in remote.elasticsearch.urls),
         metrics_url=None if remote.metrics is None else remote.metrics.url,
         access=access,
     )
 
 
-def _sink_settings(remote: RemoteFile) -> dict[str, str]:
+def _sink_settings(remote: PipelineFile) -> dict[str, str]:
     """What the connector is told: where Elasticsearch is and, unless it has its own credentials, those given here."""
     cluster = remote.elasticsearch
     credentials = {

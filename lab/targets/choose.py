@@ -33,7 +33,8 @@ def servers_of(target: TargetName, file: Path | None) -> Servers:
     return Local()
 
 
-def remote_endpoints(file: Path | None) -> Endpoints:
+def remote_endpoints(file: Path | None, *, needs_connect: bool = True) -> Endpoints:
     """Where remote servers are, from the file that is given, or the one that a variable names, or variables alone."""
     named = os.environ.get(TARGET_FILE)
-    return load_remote(file or (Path(named) if named else None))
+    path = file or (Path(named) if named else None)
+    return load_remote(path) if needs_connect else load_remote(path, needs_connect=False)

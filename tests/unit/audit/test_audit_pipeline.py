@@ -82,6 +82,15 @@ def test_a_group_without_a_worker_is_enough() -> None:
     assert found(Wishes(), []) == found(Wishes(group="none"), ["a", "b"]) == Pipeline()
 
 
+def test_without_a_worker_no_connector_is_known(message: MakeMessage) -> None:
+    """A target file may name none; a group of a connector's name does not ask for one."""
+    kafka = cast("KafkaTopics", Servers(["connect-books"], None))
+    assert find_pipeline(Wishes(), "books", kafka, None) == Pipeline(group="connect-books")
+    with pytest.raises(ProfileError) as error:
+        find_pipeline(Wishes(connector="books"), "books", kafka, None)
+    assert str(error.value) == message("--connector", "books", "connect")
+
+
 @pytest.mark.parametrize(
     ("wishes", "groups", "config", "facts"),
     [

@@ -113,6 +113,14 @@ def test_servers_without_security_need_their_addresses_only(tmp_path: Path) -> N
     )
 
 
+def test_a_command_that_only_reads_needs_no_worker(tmp_path: Path) -> None:
+    """A pipeline such as Logstash has none."""
+    text = LEAST.replace('connect: {url: "http://connect:8083"}\n', "")
+    servers = load_remote(described(tmp_path, text), {}, needs_connect=False)
+    assert (servers.connect_url, servers.kafka_bootstrap) == ("", "broker:9092")
+    assert load_remote(described(tmp_path, LEAST), {}, needs_connect=False).connect_url == "http://connect:8083"
+
+
 def test_a_single_url_needs_no_list(tmp_path: Path) -> None:
     """It is one node of a cluster all the same."""
     servers = load_remote(described(tmp_path, LEAST.replace('["http://es:9200"]', "http://es:9200/")), {})
