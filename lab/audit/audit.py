@@ -21,6 +21,7 @@ AT_ONCE = 5_000
 COMPARED_WHOLE = 20_000
 SAMPLE_STRETCHES, SAMPLE_STRETCH = 50, 20
 AFTER_REFRESH_S = 0.5
+COMPARED = "hash IS NOT NULL AND id IN (SELECT id FROM records WHERE hash IS NOT NULL)"
 
 Steps = Callable[[str, int, int], None]
 """Told of the step under way, how much of it is done, and how much there is."""
@@ -120,7 +121,7 @@ class Audit:
         terms = self._terms()
         self.outcome.fates.update(self._store.compare(terms))
         self.outcome.documents = self._store.count("documents")
-        self.outcome.compared = self._store.count("documents", "hash IS NOT NULL")
+        self.outcome.compared = self._store.count("documents", COMPARED)
         if terms.by_content:
             self._judge_contents(terms)
         else:
@@ -320,8 +321,9 @@ class Audit:
             newest = newest_at(place, records[name], terms)
             if newest is None or len(hits) != 1 or (terms.versions and hits[0]["_version"] != newest.version):
                 continue
-            self.outcome.compared += 1
-            if paths := differing(values.get(place), hits[0], contents):
+            record = values.get(place)
+            self.outcome.compared += record is not None and record.document is not NO_DOCUMENT
+            if paths := differing(record, hits[0], contents):
                 finding = Finding(Kind.DIFFERENT, newest, stored_of(hits[0], None), f"differs in {', '.join(paths)}")
                 self.outcome.findings[Kind.DIFFERENT] += 1
                 self._tell(name, finding)

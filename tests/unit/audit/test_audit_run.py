@@ -1,6 +1,7 @@
 """An audit of a pipeline that goes on meanwhile: the order in which it reads, so that it raises no false alarm."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,12 +32,13 @@ class World:
         self.queue: dict[tuple[int, int], Letter] = {}
         self.is_rejected_meanwhile = False
         self.has_lost_its_head = False
+        self.record = RECORD
         self.backing = {"books": 1.0}
 
     def rows(self, inside: Range, reached: Mapping[int, int], *rule: Any) -> Iterator[list[tuple[Any, ...]]]:
         """The record, once."""
         if not reached:
-            yield [row_of(RECORD, inside, *rule)]
+            yield [row_of(self.record, inside, *rule)]
 
     def at(self, _: object) -> Iterator[Record]:
         """None is compared."""
@@ -105,6 +107,15 @@ def test_a_document_may_be_of_a_record_that_retention_removed_meanwhile(
     world.has_lost_its_head = has_lost_its_head
     outcome = audit_of(world, tmp_path).outcome
     assert (outcome.findings[Kind.UNEXPECTED], outcome.foreign) == (unexpected, 1 - unexpected)
+
+
+@pytest.mark.parametrize(("value", "compared"), [(b'{"n": 1}', 1), (b"\x00\x00\x00\x00\x07abc", 0)])
+def test_only_contents_that_can_be_read_count_as_compared(tmp_path: Path, value: bytes, compared: int) -> None:
+    """Those of Avro cannot."""
+    world = World([stored("k")])
+    world.record = replace(RECORD, value=value)
+    outcome = audit_of(world, tmp_path).outcome
+    assert (+outcome.fates, outcome.compared) == ({Fate.DOCUMENT: 1}, compared)
 
 
 @pytest.mark.parametrize(("interval_s", "is_told"), [(1.0, False), (-1.0, True), (300.0, True)])
