@@ -19,6 +19,15 @@ def as_called(text: str) -> str:
     return text if IS_CHECKOUT else text.replace("./sluice", "sluice")
 
 
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move a terminal's cursor, colour, rename or turn its text, of which Rich lets most through."""
+
+
+def shown(text: str) -> str:
+    """A text of others' in which each character that would control a terminal is written as its escape."""
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 class PipeProofConsole(Console):
     """A console whose command goes on, and ends as it would, when whoever read its output has gone, such as `head`."""
 

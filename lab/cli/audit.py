@@ -24,7 +24,7 @@ from lab.audit.store import Store
 from lab.audit.topic import Range, Topic
 from lab.cli.options import OUTPUT, JsonOption, TargetFileOption, TargetOption
 from lab.clients.target import cluster_of, topics_of, worker_of
-from lab.console import console, print_json, table_of
+from lab.console import console, print_json, shown, table_of
 from lab.display import LiveLines
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError
@@ -249,13 +249,15 @@ def print_outcome(outcome: Outcome, findings: Findings, notes: Iterable[str], in
         for each in findings.first[kind][:SHOWN]
     )
     if outcome.findings:
-        console.print(table_of(([escape(cell) for cell in row] for row in rows), "kind", "where", "id", "detail"))
+        console.print(
+            table_of(([escape(shown(cell)) for cell in row] for row in rows), "kind", "where", "id", "detail")
+        )
     print_line(verdict(outcome), style="bold")
 
 
 def print_line(text: str, style: str | None = None) -> None:
     """Print a sentence, which a terminal breaks between words."""
-    console.print(text, markup=False, style=style, soft_wrap=not console.is_terminal)
+    console.print(shown(text), markup=False, style=style, soft_wrap=not console.is_terminal)
 
 
 def pipeline_notes(pipeline: Pipeline) -> Iterator[str]:

@@ -28,7 +28,7 @@ from lab.cli.audit import (
 )
 from lab.cli.options import JsonOption, TargetFileOption, TargetOption
 from lab.clients.target import cluster_of, topics_of, worker_of
-from lab.console import console, print_json, table_of
+from lab.console import console, print_json, shown, table_of
 from lab.targets import TargetName
 
 SHOWN = 12
@@ -82,7 +82,8 @@ def row_of(step: Step) -> tuple[str, ...]:
     record = step.record
     written = datetime.fromtimestamp(record.timestamp_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     value = "tombstone" if record.value is None else bytes_text(len(record.value))
-    headers = [f"{name}={(text or b'').decode(errors='replace')[:HEADER_CHARACTERS]}" for name, text in record.headers]
+    texts = [(name, (value or b"").decode(errors="replace")[:HEADER_CHARACTERS]) for name, value in record.headers]
+    headers = [shown(f"{name}={text}") for name, text in texts]
     place = f"{record.place.partition}@{record.place.offset}"
     return place, written, value, "\n".join(headers), fate_text(step)
 
