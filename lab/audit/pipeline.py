@@ -128,10 +128,8 @@ def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipel
     if wish != "auto":
         rule = rule_called(wish)
         return rule, f"ids are {rule.text}, as --id says"
-    if not index.count():
-        name = "key" if all(record.key for record in sample) else "offset"
-        return rule_called(name), "the index is empty, so that no rule for ids can be found out"
-    if not sample:
+    is_empty = not index.count()
+    if not sample and not is_empty:
         raise ProfileError(
             f"--id: got auto, expected a rule, since no record of the range can be tried: none has a value"
             f"{f' and is committed by {pipeline.group}' if pipeline.group else ''}"
@@ -140,7 +138,8 @@ def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipel
     best: tuple[int, IdRule] | None = None
     for rule in candidates(sample, pipeline.id_prefix):
         ids = sorted({each for each in map(rule.id_of, sample) if each and len(each) <= LONGEST_ID})
-        hits[rule.name] = len(index.search(ids))
+        # A get finds what an index that was not refreshed yet holds.
+        hits[rule.name] = len(index.find(ids) if is_empty else index.search(ids))
         if best is None or hits[rule.name] > best[0]:
             best = hits[rule.name], rule
         if hits[rule.name] > len(sample) / 2:
@@ -149,6 +148,9 @@ def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipel
         number, rule = best
         different = len({rule.id_of(record) for record in sample})
         return rule, f"ids are {rule.text}: {number:,} of {different:,} sampled are in the index"
+    if is_empty:
+        name = "key" if all(record.key for record in sample) else "offset"
+        return rule_called(name), "the index is empty, so that no rule for ids can be found out"
     names = index.first_ids()
     is_json = sum(record.document is not NO_DOCUMENT for record in sample) > len(sample) / 2
     if is_json and all(map(GENERATED.fullmatch, names)):

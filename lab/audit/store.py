@@ -145,14 +145,19 @@ class Store:
         found = self._db.execute('SELECT partition, max("offset") + 1 FROM records GROUP BY partition').fetchall()
         return dict(found)
 
-    def has_versions_of_records(self) -> bool:
-        """Check that most stored versions are those of their records, of a sample."""
+    def has_versions_of_records(self) -> bool | None:
+        """Check that most stored versions are those of their records, of a sample; `None` if no document has any."""
         query = f"""SELECT count(*) FILTER (WHERE same), count(*) FROM (
             SELECT d.id, bool_or(d.version = r.version) AS same
             FROM (FROM documents USING SAMPLE {VERSIONS_SAMPLED} ROWS) d JOIN records r ON d.id = r.id
             GROUP BY d.id)"""  # noqa: S608 - a number of ours
         same, ids = self._one(query)
-        return 2 * int(same) > int(ids)
+        return 2 * int(same) > int(ids) if ids else None
+
+    def some_ids(self, number: int) -> list[str]:
+        """So many ids of records."""
+        found = self._db.execute("SELECT DISTINCT id FROM records WHERE id IS NOT NULL LIMIT ?", [number]).fetchall()
+        return [row[0] for row in found]
 
     def deleted_share(self) -> tuple[int, int]:
         """Ids whose last record is a tombstone, and those among them that are in the index."""

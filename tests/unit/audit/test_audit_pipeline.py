@@ -111,14 +111,18 @@ def test_what_cannot_be_told_is_asked_for(
 
 
 class Documents:
-    """An index that holds these ids."""
+    """An index that holds these ids; before it is refreshed, no search sees them."""
 
-    def __init__(self, *ids: str) -> None:
-        self.ids = ids
+    def __init__(self, *ids: str, is_refreshed: bool = True) -> None:
+        self.ids, self.is_refreshed = ids, is_refreshed
 
     def count(self) -> int:
-        """Number of them."""
-        return len(self.ids)
+        """Number of those that a search sees."""
+        return len(self.ids) * self.is_refreshed
+
+    def find(self, ids: Sequence[str]) -> set[str]:
+        """Those of these that a get finds."""
+        return {*ids} & {*self.ids}
 
     def search(self, ids: Sequence[str]) -> set[str]:
         """Those of these that it holds."""
@@ -145,6 +149,13 @@ SAMPLE = [Record(Place("books", 0, n), b"k%d" % n, b'{"isbn": "i%d", "shop": "a"
 def test_the_rule_that_finds_most_of_a_sample_is_that_of_the_ids(ids: list[str], rule: str) -> None:
     """Ids that the cluster makes are known by their form; an empty index tells nothing."""
     assert find_rule("auto", SAMPLE, cast("Index", Documents(*ids)), Pipeline())[0].name == rule
+
+
+def test_an_index_that_was_not_refreshed_yet_is_not_empty() -> None:
+    """By the rule of an empty one, all records would be missing."""
+    documents = cast("Index", Documents("books+0+1", is_refreshed=False))
+    assert find_rule("auto", SAMPLE, documents, Pipeline())[0].name == "offset"
+    assert find_rule("auto", [], cast("Index", Documents()), Pipeline())[0].name == "key"
 
 
 def test_documents_are_compared_by_content_only_if_records_are_objects(message: MakeMessage) -> None:

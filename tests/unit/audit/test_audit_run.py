@@ -32,17 +32,18 @@ class World:
         self.queue: dict[tuple[int, int], Letter] = {}
         self.is_rejected_meanwhile = False
         self.has_lost_its_head = False
-        self.record = RECORD
+        self.is_refreshed = True
+        self.records = [RECORD]
         self.backing = {"books": 1.0}
 
     def rows(self, inside: Range, reached: Mapping[int, int], *rule: Any) -> Iterator[list[tuple[Any, ...]]]:
-        """The record, once."""
+        """The records, once."""
         if not reached:
-            yield [row_of(self.record, inside, *rule)]
+            yield [row_of(record, inside, *rule) for record in self.records]
 
     def at(self, _: object) -> Iterator[Record]:
-        """None is compared."""
-        return iter(())
+        """All of them."""
+        return iter(self.records)
 
     def is_whole(self) -> bool:
         """Retention may have removed records."""
@@ -56,7 +57,7 @@ class World:
         """All; the sink may have rejected the record just before."""
         if self.is_rejected_meanwhile:
             self.queue[0, 0] = LETTER
-        return {0: 1}
+        return {0: 2}
 
     def contents(self, _: Sequence[str]) -> Contents:
         """Compared as JSON."""
@@ -68,7 +69,7 @@ class World:
 
     def pages(self, **_: Any) -> Iterator[Page]:
         """One."""
-        yield Page(self.documents, "")
+        yield Page(self.documents if self.is_refreshed else (), "")
 
     def find(self, ids: Sequence[str], **_: Any) -> dict[str, list[Mapping[str, Any]]]:
         """Those of these ids."""
@@ -77,7 +78,7 @@ class World:
 
 def audit_of(world: World, folder: Path, rule: str = "key") -> Audit:
     """An audit that has run."""
-    inside = Range({0: 0}, {0: 1})
+    inside = Range({0: 0}, {0: 2})
     everything = cast("Topic", world), cast("Index", world), cast("KafkaTopics", world)
     plan = Plan(*everything, inside, rule_called(rule), Pipeline("sink", "dlq"))
     with Store(folder / "a.duckdb", "", resume=False) as store:
@@ -113,17 +114,23 @@ def test_a_document_may_be_of_a_record_that_retention_removed_meanwhile(
 def test_only_contents_that_can_be_read_count_as_compared(tmp_path: Path, value: bytes, compared: int) -> None:
     """Those of Avro cannot."""
     world = World([stored("k")])
-    world.record = replace(RECORD, value=value)
+    world.records = [replace(RECORD, value=value)]
     outcome = audit_of(world, tmp_path).outcome
     assert (+outcome.fates, outcome.compared) == ({Fate.DOCUMENT: 1}, compared)
 
 
 @pytest.mark.parametrize(("interval_s", "is_told"), [(1.0, False), (-1.0, True), (300.0, True)])
-def test_an_index_that_is_not_refreshed_is_told_where_only_searches_see_documents(
-    tmp_path: Path, *, interval_s: float, is_told: bool
-) -> None:
-    """Documents whose ids the cluster made since its last refresh are not seen, and nothing is written to see them."""
+def test_an_index_that_is_not_refreshed_is_told(tmp_path: Path, *, interval_s: float, is_told: bool) -> None:
+    """What was written since is not seen in full, and nothing is written to see it."""
     world = World()
     world.backing = {"books": interval_s}
     outcome = audit_of(world, tmp_path, "content").outcome
     assert any("_refresh" in note for note in outcome.notes) == is_told
+
+
+def test_versions_are_compared_also_before_the_first_refresh(tmp_path: Path) -> None:
+    """No search sees a document then, but a get does."""
+    world = World([stored("k")])
+    world.is_refreshed = False
+    world.records = [RECORD, replace(RECORD, place=Place("books", 0, 1), key=b"k")]
+    assert +audit_of(world, tmp_path).outcome.findings == {Kind.STALE: 1}
