@@ -17,7 +17,7 @@ from confluent_kafka import Message
 from lab.clients.kafka import as_text
 from lab.errors import ProfileError
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Headers, Place, value_bytes
-from producers.json_values import dumped, loaded
+from producers.json_values import WHOLE_NUMBERS, dumped, loaded
 
 BINARY_BYTES = (2, 4, 8)
 """Lengths of keys of Kafka's `ShortSerializer`, `IntegerSerializer` and `LongSerializer`, big-endian."""
@@ -166,7 +166,7 @@ def plain(value: Any) -> Any:
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, list):
         return list(map(plain, value))
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53 else value
+    return int(value) if isinstance(value, float) and value.is_integer() and int(value) in WHOLE_NUMBERS else value
 
 
 def digest(content: bytes) -> str:

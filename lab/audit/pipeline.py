@@ -15,6 +15,8 @@ GENERATED = re.compile(r"[A-Za-z0-9_-]{20}")
 """An id that Elasticsearch makes (`TimeBasedUUIDGenerator`): 15 bytes in Base64 for URLs."""
 LONGEST_ID = 512
 """Characters, since an id has at most so many bytes."""
+LEAST_DIFFERENT = 0.1
+"""Share of different ids in a sample by a field or header, since small numbers such as quantities are ids by chance."""
 LEAST_HITS = 0.02
 """Share of a sample that must be in the index by a rule, so that chance does not choose the rule."""
 
@@ -138,6 +140,8 @@ def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipel
     best: tuple[int, IdRule] | None = None
     for rule in candidates(sample, pipeline.id_prefix):
         ids = sorted({each for each in map(rule.id_of, sample) if each and len(each) <= LONGEST_ID})
+        if rule.name.startswith(("field:", "header:")) and len(ids) < LEAST_DIFFERENT * len(sample):
+            ids = []
         # A get finds what an index that was not refreshed yet holds.
         hits[rule.name] = len(index.find(ids) if is_empty else index.search(ids))
         if best is None or hits[rule.name] > best[0]:

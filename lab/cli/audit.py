@@ -284,4 +284,4 @@ def verdict(outcome: Outcome) -> str:
         left.append(f"{number:,} not committed yet (the oldest written {duration(round(age_s))} ago)")
     if left:
         return f"all other records are in the index; {' and '.join(left)}"
-    return "every record of the range is in the index"
+    return "every record of the range is in the index" if outcome.records else "the range has no record"

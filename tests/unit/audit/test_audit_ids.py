@@ -103,6 +103,9 @@ def test_half_a_surrogate_pair_is_written_as_java_writes_it() -> None:
 def test_a_number_is_the_same_with_and_without_decimals() -> None:
     """True is no number."""
     assert digest(dumped(plain({"a": 1.0, "b": [2.5]}))) == digest(dumped(plain({"b": [2.5], "a": 1})))
+    assert plain(1e17) == 10**17
+    assert isinstance(plain(1e17), int)
+    assert isinstance(plain(1e20), float)
     assert digest(dumped(plain({"a": True}))) != digest(dumped(plain({"a": 1})))
 
 

@@ -151,6 +151,14 @@ def test_the_rule_that_finds_most_of_a_sample_is_that_of_the_ids(ids: list[str],
     assert find_rule("auto", SAMPLE, cast("Index", Documents(*ids)), Pipeline())[0].name == rule
 
 
+def test_a_field_of_few_values_is_no_rule(message: MakeMessage) -> None:
+    """A quantity is one of the ids by chance."""
+    sample = [Record(Place("books", 0, n), None, b'{"quantity": %d}' % (n % 3), (), 0) for n in range(31)]
+    with pytest.raises(ProfileError) as error:
+        find_rule("auto", sample, cast("Index", Documents("0", "1", "2", "3")), Pipeline())
+    assert str(error.value) == message("books", 31, "field:quantity", "--id")
+
+
 def test_an_index_that_was_not_refreshed_yet_is_not_empty() -> None:
     """By the rule of an empty one, all records would be missing."""
     documents = cast("Index", Documents("books+0+1", is_refreshed=False))
