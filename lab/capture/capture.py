@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,13 +12,15 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from lab.capture.redact import Redaction, Rule
 from lab.clients.kafka import KafkaTopics
-from lab.errors import ProfileError, is_interrupt
+from lab.errors import ProfileError, StackError, is_interrupt
 from producers.datasets.source.slice import SliceRecord, SliceWriter
 
 POLL_S: Final = 1.0
 """Between two looks at the ends of a topic that is followed."""
-IN_KEYS: Final = 0.01
-"""Of so many values that are redacted, more are no chance if the records' keys hold them, too."""
+BESIDE: Final = 0.01
+"""Of so many values that are redacted, more are no chance if the records' keys or headers hold them, too."""
+LATEST_MS: Final = 253_402_300_799_999
+"""The last instant of the year 9999. Kafka takes any number: one of microseconds is tens of thousands of years off."""
 
 Spans = dict[int, tuple[int, int]]
 """Partition → first offset, and the one behind the last."""
@@ -122,8 +124,12 @@ class Capture:
         while self.ended == "whole":
             is_last = self.clock() - started_s >= extent.follow_s
             ends = kafka.end_offsets(extent.topic)
-            self._take(kafka.records(extent.topic, read_to, {of: ends[of] for of in read_to}), writer, started_s)
-            read_to = {number: ends[number] for number in chosen}
+            # Partitions may be added meanwhile.
+            ends = {number: end for number, end in ends.items() if number in (extent.partitions or ends)}
+            if gone := read_to.keys() - ends.keys():
+                raise StackError(f"topic {extent.topic}: partition {min(gone)} was deleted while it was read")
+            self._take(kafka.records(extent.topic, read_to, ends), writer, started_s)
+            read_to = ends
             if is_last:
                 return
             self.on_progress(writer.records)
@@ -169,11 +175,12 @@ class Capture:
                 f"{names_of(unused)}: in none of {records:,} records; a misspelt rule redacts nothing, so no file is "
                 "written: correct it, or allow it with --allow-unused"
             )
-        in_keys = [rule for rule, often in self.redaction.in_keys.items() if often > IN_KEYS * times[rule]]
-        if in_keys:
+        beside = [each for each, often in self.redaction.beside.items() if often > BESIDE * times[each[0]]]
+        if beside:
+            rules, places = dict.fromkeys(rule for rule, _ in beside), list(dict.fromkeys(place for _, place in beside))
             raise ProfileError(
-                f"{names_of(in_keys)}: redacted, but the keys of records hold the same values, so no file is written: "
-                "redact the keys, too, such as with --hash _key"
+                f"{names_of(rules)}: redacted, but records hold the same values in {', '.join(places)}, so no file is "
+                f"written: redact that, too, such as with --hash {places[0]}"
             )
 
 
@@ -217,6 +224,6 @@ def names_of(rules: Iterable[Rule]) -> str:
 
 
 def instant_text(at_ms: int) -> str:
-    """An instant as ISO 8601, in UTC."""
-    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    """An instant as ISO 8601, in UTC; the end of the year 9999 for later ones."""
+    at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=min(at_ms, LATEST_MS))
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

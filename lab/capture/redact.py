@@ -11,11 +11,12 @@ network with cycle walking; ten rounds, as NIST SP 800-38G has them.
 
 import hmac
 import json
+import re
 import sys
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
@@ -38,8 +39,15 @@ BLOCK: Final = 64
 PIECE: Final = 64
 """Characters permuted together: half of 64 bytes is what one HMAC covers."""
 INTEGER_BITS: Final = (7, 15, 31, 63, 64)
-WHOLE_TYPES: Final = tuple(sorted([*(10**digits for digits in range(1, 20)), *(1 << bits for bits in INTEGER_BITS)]))
+DIGITS: Final = [10**digits for digits in range(1, 20)]
+WHOLE_TYPES: Final = tuple(sorted([*DIGITS, *(1 << bits for bits in INTEGER_BITS)]))
 """Where a whole number gets another digit, or no longer fits into byte, short, integer, long, unsigned long."""
+NEGATIVE_TYPES: Final = tuple(sorted([*DIGITS, *((1 << bits) + 1 for bits in INTEGER_BITS)]))
+"""The same for the amounts of negative ones, of which each type has one more."""
+PARTS: Final = (re.compile(r'[^\s:|/,;=#"{}\[\]]+'), re.compile(r"[^\W_]+"))
+"""Of a key or header that is made of several values."""
+SHORTEST_PART: Final = 4
+"""Characters; shorter texts stand in a key or header by chance."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +75,22 @@ class Redaction:
         secret: Key of hashes and permutations.
         times: How often each rule was applied.
         left_out: Records that are not written, because their value is no JSON object whose fields could be redacted.
-        in_keys: How often the value of a rule's field was the record's key, too, which no rule redacts.
+        beside: How often the value of a rule's field was in the record's key or a header, too, which no rule redacts:
+            by rule and `_key` or `_header.NAME`.
     """
 
     rules: Sequence[Rule]
     secret: bytes
     times: Counter[Rule] = field(default_factory=Counter)
     left_out: int = 0
-    in_keys: Counter[Rule] = field(default_factory=Counter)
+    beside: Counter[tuple[Rule, str]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._of_values = [rule for rule in self.rules if rule.is_of_value]
         self._of_keys = [rule for rule in self.rules if rule.path == KEY]
+        self._paths = {rule.path for rule in self.rules}
         # The cache is this redaction's own, so that no secret outlives it.
+        self._texts: dict[str, frozenset[str]] = {}
         self._shaped = lru_cache(maxsize=1 << 16)(self._shape_text)
         self._hashed = lru_cache(maxsize=1 << 16)(self._hash_text)
 
@@ -96,8 +107,13 @@ class Redaction:
             if parsed is None:
                 self.left_out += 1
                 return None
+            self._texts = {
+                place: texts_in(content, SHORTEST_PART * (place != KEY))
+                for place, content in ((KEY, record.key), *((HEADER + name, held) for name, held in record.headers))
+                if content and place not in self._paths
+            }
             for rule in self._of_values:
-                self._apply_to(parsed, rule.path.split("."), rule, record.key)
+                self._apply_to(parsed, rule.path.split("."), rule)
             value = in_order(parsed)
         key = record.key
         for rule in self._of_keys:
@@ -118,7 +134,8 @@ class Redaction:
         if content is None or rule.action == "drop":
             return None
         if (parsed := json_object(content)) is not None:
-            return in_order(self._leaves(parsed, rule, None))
+            self._texts = {}
+            return in_order(self._leaves(parsed, rule))
         try:
             text = content.decode()
         except UnicodeDecodeError:
@@ -128,11 +145,11 @@ class Redaction:
             return "".join(self._mixed(octets, [OCTETS] * len(octets))).encode("latin-1")
         return (self._hashed if rule.action == "hash" else self._shaped)(text).encode()
 
-    def _apply_to(self, within: Any, path: Sequence[str], rule: Rule, key: bytes | None) -> None:
+    def _apply_to(self, within: Any, path: Sequence[str], rule: Rule) -> None:
         """Redact what a path leads to; a name with dots in it stands for several names, as it does in an index."""
         if isinstance(within, list):
             for each in within:
-                self._apply_to(each, path, rule, key)
+                self._apply_to(each, path, rule)
             return
         if not isinstance(within, dict):
             return
@@ -141,26 +158,26 @@ class Redaction:
             if name not in within:
                 continue
             if length < len(path):
-                self._apply_to(within[name], path[length:], rule, key)
+                self._apply_to(within[name], path[length:], rule)
                 continue
             self.times[rule] += 1
-            redacted = self._leaves(within[name], rule, key)
+            redacted = self._leaves(within[name], rule)
             if rule.action == "drop":
                 del within[name]
             else:
                 within[name] = redacted
 
-    def _leaves(self, value: Any, rule: Rule, key: bytes | None) -> Any:
+    def _leaves(self, value: Any, rule: Rule) -> Any:
         """A value with each of its leaves redacted."""
         if isinstance(value, dict):
-            return {name: self._leaves(each, rule, key) for name, each in value.items()}
+            return {name: self._leaves(each, rule) for name, each in value.items()}
         if isinstance(value, list):
-            return [self._leaves(each, rule, key) for each in value]
+            return [self._leaves(each, rule) for each in value]
         if value is None:
             return None
         text = value if isinstance(value, str) else dumped(value).decode()
-        if key and not self._of_keys and text.encode(errors="surrogatepass") == key:
-            self.in_keys[rule] += 1
+        if not isinstance(value, bool):
+            self.beside.update((rule, place) for place, texts in self._texts.items() if text in texts)
         if rule.action == "hash":
             return self._hashed(text)
         return self._shape(value, text)
@@ -179,7 +196,7 @@ class Redaction:
         if isinstance(value, bool):
             return bool(self._permuted(int(value), 2, b"boolean"))
         if isinstance(value, int):
-            low, high = whole_range(abs(value))
+            low, high = whole_range(value)
             shaped = low + self._permuted(abs(value) - low, high - low, b"whole %d" % low)
             return -shaped if value < 0 else shaped
         if isinstance(value, float):
@@ -249,9 +266,27 @@ def alike(character: str) -> str:
 
 
 def whole_range(number: int) -> tuple[int, int]:
-    """First and one past the last whole number, from 0, with as many digits that fits the same integer types."""
-    place = bisect_right(WHOLE_TYPES, number)
-    return (0, *WHOLE_TYPES)[place], WHOLE_TYPES[place]
+    """First and one past the last amount, from 0, with as many digits that fits the same integer types."""
+    types = NEGATIVE_TYPES if number < 0 else WHOLE_TYPES
+    place = bisect_right(types, abs(number))
+    return (0, *types)[place], types[place]
+
+
+def texts_in(content: bytes, shortest: int) -> frozenset[str]:
+    """A key or header as text, the values of its JSON object, and its parts; none shorter than so many characters."""
+    text = content.decode(errors="replace")
+    parts = {part for pattern in PARTS for part in pattern.findall(text) if len(part) >= SHORTEST_PART}
+    whole = {text, *leaves_of(json_object(content))}
+    return frozenset(parts | {each for each in whole if len(each) >= max(1, shortest)})
+
+
+def leaves_of(value: object) -> Iterator[str]:
+    """Texts and numbers within a JSON value, as text."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from leaves_of(each)
+    elif value is not None:
+        yield value if isinstance(value, str) else dumped(value).decode()
 
 
 def in_order(value: object) -> bytes:
@@ -265,8 +300,13 @@ def in_order(value: object) -> bytes:
 def json_object(content: bytes) -> dict[str, Any] | list[Any] | None:
     """The JSON object, or array of objects, of a value; `None` for anything else."""
     try:
-        parsed = loaded(content)
+        parsed = orjson.loads(content)
     except orjson.JSONDecodeError:
-        return None
+        try:
+            parsed = loaded(content)
+            # What is beyond a double cannot be written again.
+            json.dumps(parsed, allow_nan=False)
+        except ValueError:
+            return None
     objects = parsed if isinstance(parsed, list) else [parsed]
     return parsed if objects and all(isinstance(each, dict) for each in objects) else None

@@ -216,7 +216,7 @@ def times_of(
     if minutes is not None:
         return {"follow_s": 60 * minutes}
     if last is not None:
-        return {"from_ms": round((time() - seconds_in(last)) * 1000)}
+        return {"from_ms": round(max(0.0, time() - seconds_in(last)) * 1000)}
     ends = {"from_ms": from_ and instant_of("--from", from_), "to_ms": to and instant_of("--to", to)}
     if from_ and to and ends["from_ms"] >= ends["to_ms"]:  # type: ignore[operator]
         raise ProfileError(f"--to: got {to}, expected an instant after {from_}")
@@ -232,9 +232,9 @@ def seconds_in(text: str) -> float:
 
 
 def instant_of(option: str, text: str) -> int:
-    """An instant in milliseconds since the Unix epoch."""
+    """An instant in milliseconds since the Unix epoch, 0 for earlier ones: to Kafka, negative numbers mean offsets."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
         raise ProfileError(f"{option}: got {text}, expected an instant, such as 2026-11-26T23:00:00Z") from error
-    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    return max(0, round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000))

@@ -8,7 +8,7 @@ import pytest
 
 from lab.capture.capture import Capture, Extent
 from lab.capture.redact import Redaction, Rule
-from lab.errors import ProfileError
+from lab.errors import ProfileError, StackError
 from producers.datasets.source.slice import slice_header, slice_lines
 from tests.unit.messages import MakeMessage
 
@@ -21,6 +21,8 @@ class PlayedRecord:
 
     place: tuple[int, int]
     content: bytes | None
+    of_key: bytes
+    step_ms: int
 
     def partition(self) -> int:
         """Its partition."""
@@ -31,15 +33,15 @@ class PlayedRecord:
         return self.place[1]
 
     def timestamp(self) -> tuple[int, int]:
-        """Kind and instant: a second for each offset."""
-        return 1, 1000 * self.place[1]
+        """Kind and instant: by default a second for each offset."""
+        return 1, self.step_ms * self.place[1]
 
     def headers(self) -> None:
         """None."""
 
     def key(self) -> bytes:
         """The same for all."""
-        return b"k"
+        return self.of_key
 
     def value(self) -> bytes | None:
         """Its value."""
@@ -53,11 +55,15 @@ class PlayedTopic:
     Attributes:
         ends: Records of each partition.
         interrupted_at: Ctrl-C comes with this record.
+        later: Partitions that are there after the first sleep; none, where the topic is deleted then.
     """
 
     ends: dict[int, int]
     interrupted_at: int | None = None
     content: bytes = b'{"id":"7"}'
+    key: bytes = b"k"
+    step_ms: int = 1000
+    later: Mapping[int, int] | None = None
     now_s: float = 0.0
     read: int = 0
 
@@ -77,20 +83,21 @@ class PlayedTopic:
         """The first offset at an instant."""
         return {number: min(end, -(-at_ms // 1000)) for number, end in self.ends.items()}
 
-    def records_between(self, _: str, spans: Mapping[int, tuple[int, int]]) -> Iterator[PlayedRecord]:
-        """The records of these offsets."""
-        for partition, (begin, end) in spans.items():
-            for offset in range(begin, end):
+    def records(self, _: str, first: Mapping[int, int], last: Mapping[int, int]) -> Iterator[PlayedRecord]:
+        """The records of these offsets; from the beginning where none is given."""
+        for partition, end in last.items():
+            for offset in range(first.get(partition, 0), end):
                 if self.read == self.interrupted_at:
                     raise KeyboardInterrupt
                 self.read += 1
                 place = (partition, offset)
-                yield PlayedRecord(place, self.content)
+                yield PlayedRecord(place, self.content, self.key, self.step_ms)
 
     def sleep(self, seconds: float) -> None:
         """Let time pass: each partition grows by a record a second."""
         self.now_s += seconds
         self.ends = {number: end + round(seconds) for number, end in self.ends.items()}
+        self.ends, self.later = self.ends if self.later is None else dict(self.later), None
 
     def clock(self) -> float:
         """The time that has passed."""
@@ -128,6 +135,28 @@ def test_a_topic_is_followed_from_now_on(tmp_path: Path) -> None:
     """Each record once, of all partitions, until the time is over."""
     followed = captured(PlayedTopic({0: 13, 1: 5}), tmp_path / "a.slz", Extent("orders", follow_s=3))
     assert sorted(followed) == [(0, 13), (0, 14), (0, 15), (1, 5), (1, 6), (1, 7)]
+
+
+def test_partitions_that_are_added_are_followed_too(tmp_path: Path) -> None:
+    """From their first record on."""
+    topic = PlayedTopic({0: 13}, later={0: 13, 1: 2})
+    assert sorted(captured(topic, tmp_path / "a.slz", Extent("orders", follow_s=1))) == [(1, 0), (1, 1)]
+
+
+def test_a_topic_that_is_deleted_while_it_is_followed_is_named(tmp_path: Path, message: MakeMessage) -> None:
+    """It may come back with other records."""
+    with pytest.raises(StackError) as ended:
+        captured(PlayedTopic({0: 13}, later={}), tmp_path / "a.slz", Extent("orders", follow_s=1))
+    assert str(ended.value) == message("orders", "partition 0", "deleted")
+
+
+def test_times_beyond_the_calendar_can_be_captured(tmp_path: Path) -> None:
+    """Microseconds where Kafka wants milliseconds are a common mistake of producers."""
+    topic = PlayedTopic({0: 13}, step_ms=1_795_000_000_000_000 // 10)
+    captured(topic, tmp_path / "a.slz", Extent("orders"))
+    header = slice_header(str(tmp_path / "a.slz"))
+    assert header is not None
+    assert header["last"] == "9999-12-31T23:59:59.999Z"
 
 
 def test_no_more_records_are_read_than_the_rate_allows(tmp_path: Path) -> None:

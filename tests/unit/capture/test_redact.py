@@ -212,10 +212,48 @@ def test_a_rule_whose_field_never_occurs_is_known() -> None:
     assert redaction.unused == rules[1:]
 
 
-def test_a_redacted_value_that_stays_in_the_key_is_known() -> None:
-    """Unless a rule redacts keys."""
-    value, key = b'{"user":{"id":"ada"}}', b"ada"
-    for rules, times in (([rule("drop", "user")], 1), ([rule("drop", "user"), rule("hash", "_key")], 0)):
-        redaction = Redaction(rules, SECRET)
-        redaction.apply(captured(value, key))
-        assert redaction.in_keys[rules[0]] == times
+@pytest.mark.parametrize(
+    ("key", "header", "places"),
+    [
+        (b"adal", b"x", ["_key"]),
+        (b'{"id":"adal","no":7}', b"x", ["_key"]),
+        (b"shop/adal", b"x", ["_key"]),
+        (b"user-adal", b"x", ["_key"]),
+        (b"\x00\x02\x08adal\x02", b"x", ["_key"]),
+        (b"k", b"user=adal", ["_header.of"]),
+        (b"adalbert", b"x", []),
+    ],
+)
+def test_a_redacted_value_that_stays_in_key_or_header_is_known(key: bytes, header: bytes, places: list[str]) -> None:
+    """As the whole of it or as a part."""
+    rules = [rule("drop", "user")]
+    redaction = Redaction(rules, SECRET)
+    redaction.apply(captured(b'{"user":{"id":"adal"}}', key, (("of", header),)))
+    assert dict(redaction.beside) == {(rules[0], place): 1 for place in places}
+
+
+def test_a_truth_value_that_stays_in_a_header_is_chance() -> None:
+    """There are only two."""
+    redaction = Redaction([rule("shape", "is_new")], SECRET)
+    redaction.apply(captured(b'{"is_new":true}', headers=(("retry", b"true"),)))
+    assert not redaction.beside
+
+
+def test_keys_and_headers_that_have_rules_hold_nothing() -> None:
+    """What they held is redacted."""
+    redaction = Redaction([rule("drop", "id"), rule("hash", "_key"), rule("drop", "_header.of")], SECRET)
+    redaction.apply(captured(b'{"id":"adal"}', b"adal", (("of", b"adal"),)))
+    assert not redaction.beside
+
+
+@pytest.mark.parametrize("number", [-128, -(1 << 15), -(1 << 31), -(1 << 63)])
+def test_the_least_number_of_a_type_stays_within_it(number: int) -> None:
+    """Each type has one more negative number than positive ones."""
+    assert number <= shaped(number) < 0
+
+
+def test_a_number_beyond_a_double_leaves_its_record_out() -> None:
+    """It cannot be written again."""
+    redaction = Redaction([rule("hash", "id")], SECRET)
+    assert redaction.apply(captured(b'{"id":"ada","much":1e400}')) is None
+    assert redaction.left_out == 1

@@ -55,6 +55,8 @@ def test_rules_that_would_do_something_else_are_refused(
         ((2, None, None, None), None, {"follow_s": 120}),
         ((None, None, None, None), 7, {}),
         ((None, None, "2026-11-26T23:00Z", None), None, {"from_ms": 1_795_734_000_000, "to_ms": None}),
+        ((None, "9" * 400 + "d", None, None), None, {"from_ms": 0}),
+        ((None, None, "0001-01-01T00:00Z", None), None, {"from_ms": 0, "to_ms": None}),
         ((None, None, None, "2026-11-26 23:00"), None, {"from_ms": None, "to_ms": 1_795_734_000_000}),
     ],
 )
