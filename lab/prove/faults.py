@@ -17,6 +17,7 @@ from lab.errors import StackError
 from lab.prove.http import BrokenOffError, Request, Response, serve
 
 JSON = {"content-type": "application/json", "x-elastic-product": "Elasticsearch"}
+ASKED_HEADERS = ("accept", "content-type", "authorization")
 KEPT_HEADERS = ("content-type", "x-elastic-product", "location")
 WRITES = frozenset({"_bulk", "_doc", "_create", "_update"})
 NO_ANSWER_S = 45.0
@@ -241,10 +242,15 @@ class Proxy:
         return await fault(request, self._forward)
 
     async def _forward(self, request: Request) -> Response:
-        given = {name: request.headers[name] for name in ("content-type", "authorization") if name in request.headers}
+        given = {name: request.headers[name] for name in ASKED_HEADERS if name in request.headers}
         try:
             answered = await self._client.request(
-                request.method, request.target, content=request.body or None, headers=given
+                request.method,
+                "/",
+                content=request.body or None,
+                headers=given,
+                # As it came: a URL would be normalised, and an id such as `..` be gone.
+                extensions={"target": request.target.encode("latin-1")},
             )
         except httpx.TransportError as error:
             # As a node that has gone.

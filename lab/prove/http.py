@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import socket
 import struct
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
@@ -81,12 +82,16 @@ class BrokenOffError(Exception):
         self.pause_s = pause_s
 
 
+class MalformedError(Exception):
+    """A request that is none."""
+
+
 async def serve(handler: Handler, port: int) -> asyncio.Server:
     """Listen on this machine; each connection's requests are answered one after the other."""
 
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while request := await read_request(reader):
+            while request := await read_request(reader, writer):
                 answer = await handler(request)
                 writer.write(answer.encoded(without_body=request.method == "HEAD"))
                 await writer.drain()
@@ -96,6 +101,8 @@ async def serve(handler: Handler, port: int) -> asyncio.Server:
                 await writer.drain()
                 await asyncio.wait_for(reader.read(), broken.pause_s or PART_SENT_WITHIN_S)
             reset(writer)
+        except MalformedError:
+            writer.write(Response(b"", 400).encoded(without_body=False))
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # the client has gone, or the server goes
         finally:
@@ -113,21 +120,32 @@ def reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """The next request of a connection; `None` where the client has closed it."""
+async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
+    """The next request of a connection; `None` where the client has closed it.
+
+    Raises:
+        MalformedError: It is no request.
+    """
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as error:
         if not error.partial:
             return None
         raise
-    first, *lines = head.decode("latin-1").split("\r\n")
-    method, target, _ = first.split(" ", 2)
-    fields = [line.partition(":") for line in lines if line]
-    headers = Headers(raw=[(name.strip().lower().encode(), value.strip().encode()) for name, _, value in fields])
-    body = await read_body(reader, headers)
-    if headers.get("content-encoding") == "gzip":
-        body = gzip.decompress(body)
+    try:
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, target, _ = first.split(" ", 2)
+        fields = [line.partition(":") for line in lines if line]
+        headers = Headers(raw=[(name.strip().lower().encode(), value.strip().encode()) for name, _, value in fields])
+        if headers.get("expect", "").lower() == "100-continue":
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body = await read_body(reader, headers)
+        if headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+    except asyncio.IncompleteReadError:
+        raise
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise MalformedError from error
     return Request(method, target, headers, body, asyncio.get_running_loop().time())
 
 
