@@ -168,7 +168,9 @@ CASES: Final = (
     ),
     Case("restart", "Stopped and started in mid-stream: nothing lost?", IN_FLIGHT, act(lambda t: t.subject.restart())),
     Case("join", "A second worker joins in mid-stream: nothing lost?", IN_FLIGHT, act(lambda t: t.subject.join())),
-    Case("killed", "Killed (-9): nothing lost?", IN_FLIGHT, act(lambda t: t.subject.kill()), kills="worker"),
+    Case(
+        "killed", "Killed (-9) while requests wait: nothing lost?", IN_FLIGHT, act(lambda t: t.kill()), kills="worker"
+    ),
     Case(
         "node-killed",
         "The search node is killed (-9) and comes back.",

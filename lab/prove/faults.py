@@ -23,6 +23,7 @@ WRITES = frozenset({"_bulk", "_doc", "_create", "_update"})
 NO_ANSWER_S = 45.0
 """A client that waits longer for an answer sees its connection reset."""
 STARTED_WITHIN_S = 10.0
+HELD_POLL_S = 0.05
 
 Forward = Callable[[Request], Awaitable[Response]]
 Fault = Callable[[Request, Forward], Awaitable[Response]]
@@ -187,12 +188,14 @@ class Proxy:
         url: Its address.
         writes: Write requests so far.
         faults: Of these, the ones that a fault has answered.
+        holds: True while write requests wait, to be reset in the end; the cluster never gets them.
     """
 
     def __init__(self, upstream: str, schedule: Schedule | None) -> None:
         self.url = ""
         self.writes = 0
         self.faults = 0
+        self.holds = False
         self._upstream = upstream
         self._schedule = schedule
         self._started = threading.Event()
@@ -235,6 +238,11 @@ class Proxy:
         if not is_write(request):
             return await self._forward(request)
         self.writes += 1
+        if self.holds:
+            self.faults += 1
+            while self.holds:
+                await asyncio.sleep(HELD_POLL_S)
+            raise BrokenOffError
         fault = self._schedule(self.writes) if self._schedule else None
         if fault is None:
             return await self._forward(request)

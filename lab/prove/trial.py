@@ -33,6 +33,8 @@ SETTLED_S = 8.0
 """Time without a change after which a pipeline that has stopped is taken to be done."""
 PAGE = 200
 RECOVERED_WITHIN_S = 60
+HELD_S = 6.0
+"""Longer than the 5 s after which Kafka's clients commit by themselves (`auto.commit.interval.ms`)."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,15 @@ class Trial:
     def set_block(self, setting: str, *, on: bool) -> None:
         """Block the index, or lift the block."""
         self.cluster.put_settings(self.run.names.index, {setting: True if on else None})
+
+    def kill(self) -> None:
+        """Kill the pipeline while its requests wait: a record of them that it has committed by then is lost."""
+        self.proxy.holds = True
+        try:
+            time.sleep(HELD_S)
+            self.subject.kill()
+        finally:
+            self.proxy.holds = False
 
     def kill_node(self) -> None:
         """End the search node by SIGKILL and start it again; return when it serves the index."""

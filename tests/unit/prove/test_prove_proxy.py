@@ -2,8 +2,10 @@
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler
 
+import httpx
 import pytest
 
 from lab.prove.faults import Proxy
@@ -55,6 +57,18 @@ def test_a_client_that_waits_is_told_to_go_on(proxy: Proxy) -> None:
     """As curl does before a body of a megabyte."""
     head = b"POST /_bulk HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     assert answer_to(proxy, head, b"{}").startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+
+
+def test_requests_that_are_held_never_reach_the_cluster(proxy: Proxy) -> None:
+    """A pipeline that is killed meanwhile has lost those of them that it has committed."""
+    proxy.holds = True
+    with ThreadPoolExecutor(1) as client:
+        answer = client.submit(httpx.post, proxy.url + "/_bulk", content=b"{}", trust_env=False)
+        while not proxy.faults:
+            assert not answer.done()
+        proxy.holds = False
+        assert isinstance(answer.exception(), httpx.TransportError)
+    assert (GOT, proxy.writes) == ([], 1)
 
 
 @pytest.mark.parametrize(
