@@ -16,6 +16,7 @@ from lab.cli import complete
 from lab.cli.options import SERVERS, JsonOption, SettingsOption
 from lab.console import console, print_json, table_of
 from lab.display import LiveLines
+from lab.engines import ENGINES
 from lab.errors import ProfileError, unwritable
 from lab.extensions import PIPELINES
 from lab.files import write_whole
@@ -87,9 +88,9 @@ def prove_pipeline(
         console.print(table_of(((each.name, each.asks) for each in CASES), "case", "question", whole=("case",)))
         return 0
     chosen = [case_named(name) for name in case] if case else list(CASES)
+    versions = dict(elasticsearch=elasticsearch, opensearch=opensearch)
     stated = {
-        "elasticsearch.version": elasticsearch,
-        "opensearch": opensearch,
+        **{engine.dotted_key: versions[engine.name] for engine in ENGINES},
         "sink.plugin_path": plugin_path and str(plugin_path),
         "sink.config": class_name and {"connector.class": class_name},
     }

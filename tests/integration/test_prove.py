@@ -47,6 +47,7 @@ def test_nothing_is_found_in_our_sink(sluice: Sluice, tmp_path: Path) -> None:
     assert done.status == 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_servers")
 def test_a_careless_pipeline_loses_documents_and_passes_over_bad_ones(sluice: Sluice, tmp_path: Path) -> None:
     """A program that looks at no answer."""
