@@ -88,9 +88,8 @@ def prove_pipeline(
         console.print(table_of(((each.name, each.asks) for each in CASES), "case", "question", whole=("case",)))
         return 0
     chosen = [case_named(name) for name in case] if case else list(CASES)
-    versions = dict(elasticsearch=elasticsearch, opensearch=opensearch)
     stated = {
-        **{engine.dotted_key: versions[engine.name] for engine in ENGINES},
+        **by_key(elasticsearch=elasticsearch, opensearch=opensearch),
         "sink.plugin_path": plugin_path and str(plugin_path),
         "sink.config": class_name and {"connector.class": class_name},
     }
@@ -213,3 +212,8 @@ def show_scorecard(pipeline: str, results: Sequence[Result], seed: int) -> None:
             console.print(escape(f"  {each.case}: {finding.kind}: {'; '.join(finding.first)}"), soft_wrap=True)
         console.print(f"  again: ./sluice prove {pipeline} --case {each.case} --seed {seed}", soft_wrap=True)
     console.print(f"{quantity(len(results), 'case')}, {len(wrong)} with findings")
+
+
+def by_key(**versions: str | None) -> dict[str, str | None]:
+    """The versions of engines, by the key that a profile has for each."""
+    return {engine.dotted_key: versions[engine.name] for engine in ENGINES}
