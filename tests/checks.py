@@ -2,12 +2,13 @@
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -111,9 +112,12 @@ def test(
 def in_lanes(lanes: Sequence[Sequence[Check]], environment: Mapping[str, str]) -> list[Outcome]:
     """Run the checks of each lane one after the other, the lanes at the same time; outcomes as checks end."""
     outcomes: list[Outcome] = []
+    processes: list[subprocess.Popen[bytes]] = []
     with ExitStack() as cleanup:
         status = cleanup.enter_context(console.status(""))
-        running = [cleanup.enter_context(closing(run_lane(lane, environment, outcomes))) for lane in lanes]
+        running = [cleanup.enter_context(closing(run_lane(lane, environment, outcomes, processes))) for lane in lanes]
+        # Before the lanes wait, each for its own: all are told at once.
+        cleanup.callback(interrupt_all, processes)
         while at_work := [(lane, name) for lane in running if (name := next(lane, None))]:
             running = [lane for lane, _ in at_work]
             status.update(", ".join(name for _, name in at_work))
@@ -121,10 +125,24 @@ def in_lanes(lanes: Sequence[Sequence[Check]], environment: Mapping[str, str]) -
     return outcomes
 
 
+def interrupt_all(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Interrupt checks that still run, with all that is in their process groups, as Ctrl-C on a terminal does.
+
+    SIGTERM, which a CI service sends, reaches this process alone.
+    """
+    for process in processes:
+        if process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
+
+
 def run_lane(
-    lane: Sequence[Check], environment: Mapping[str, str], outcomes: list[Outcome]
+    lane: Sequence[Check],
+    environment: Mapping[str, str],
+    outcomes: list[Outcome],
+    processes: list[subprocess.Popen[bytes]],
 ) -> Generator[str, None, None]:
-    """Run checks into `outcomes`; yields the name of the one that is at work."""
+    """Run checks into `outcomes`, each by one of `processes`; yields the name of the one that is at work."""
     for check in lane:
         made_from = plugin_fingerprint() if check.passed_file else ""
         if check.passed_file and check.passed_file.is_file() and check.passed_file.read_text() == made_from:
@@ -132,6 +150,7 @@ def run_lane(
             continue
         started_s = time.monotonic()
         with started(check, environment) as process:
+            processes.append(process)
             while process.poll() is None:
                 yield check.name
         outcomes.append(Outcome(check.name, process.returncode, time.monotonic() - started_s))
@@ -144,11 +163,17 @@ def run_lane(
 def started(check: Check, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """A check that runs; what it says is shown in one piece when it is over.
 
-    Where nobody waits for its result, it still has time to stop what it started.
+    Where nobody waits for its result, it still has time to stop what it started. It has a process group of its own:
+    Ctrl-C reaches it by this process, and once.
     """
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            [sys.executable, *check.arguments], cwd=ROOT, env=environment, stdout=output, stderr=output
+            [sys.executable, *check.arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            process_group=0,
         )
         try:
             yield process

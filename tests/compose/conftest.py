@@ -1,5 +1,6 @@
 """The engine, the stand-ins and the project that the compose tests share; loud where they cannot run."""
 
+import signal
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +10,9 @@ from tests.compose.engine import Engine, docker_engine, with_compose
 from tests.compose.images import StandIns
 from tests.compose.machine import EngineMissingError
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background job has Ctrl-C ignored, and would leave containers and engine when it is interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 SEEN: list[str] = []
 """What the tests have measured; printed at the end, whether they pass or not."""
 

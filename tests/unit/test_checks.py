@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,32 @@ def test_lanes_run_at_the_same_time(tmp_path: Path) -> None:
     )
     outcomes = in_lanes([[check("one", code.format("a", "b"))], [check("two", code.format("b", "a"))]], os.environ)
     assert sorted((outcome.name, outcome.status) for outcome in outcomes) == [("one", 0), ("two", 0)]
+
+
+def test_a_request_to_end_stops_each_check_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM reaches the command alone; a check that is killed leaves its servers behind."""
+    code = (
+        "import pathlib, signal, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"folder = pathlib.Path({str(tmp_path)!r})\n"
+        "try:\n"
+        "    (folder / '{0} begins').touch()\n"
+        "    time.sleep(30)\n"
+        "except KeyboardInterrupt:\n"
+        "    (folder / '{0} stops').touch()"
+    )
+    rest, requests = time.sleep, iter([KeyboardInterrupt("SIGTERM")])
+
+    def sleep(seconds: float) -> None:
+        # Only once: waiting for a process sleeps as well.
+        if len(list(tmp_path.glob("* begins"))) == 2 and (request := next(requests, None)):
+            raise request
+        rest(seconds)
+
+    monkeypatch.setattr(checks.time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        in_lanes([[check("one", code.format("one"))], [check("two", code.format("two"))]], os.environ)
+    assert {path.name for path in tmp_path.glob("* stops")} == {"one stops", "two stops"}
 
 
 def test_each_check_keeps_its_status_and_what_it_says(capfd: pytest.CaptureFixture[str]) -> None:
