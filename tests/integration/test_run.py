@@ -76,6 +76,7 @@ def test_a_drain_is_verified_measured_and_reported(drained: Drained, sluice: Slu
         "failed": 0,
         "indexed": BOOKS,
         "already_there": 0,
+        "deleted": 0,
         "dead_lettered": 0,
         "dropped": 0,
         "redirected": 0,

@@ -72,6 +72,9 @@ def answers_meanwhile(there: Endpoints, run: subprocess.Popen[str]) -> dict[str,
             for bean, attributes in read_by_metricbeat().items():
                 url = f"{there.metrics_url}/read/{bean}/{','.join(attributes)}"
                 older, newer = metricbeat.get(f"{url}{options}").json(), metricbeat.get(f"{url}/{options}").json()
+                if older["status"] != newer["status"]:
+                    # The bean has come, or gone, between the two requests.
+                    older, newer = metricbeat.get(f"{url}{options}").json(), metricbeat.get(f"{url}/{options}").json()
                 assert older["status"] == newer["status"]
                 answers[bean] = newer
         return all(answer["status"] == 200 for answer in answers.values())
