@@ -75,20 +75,22 @@ FURTHER_TESTS = tuple(
 )
 """Likewise: what shows runs, what asks questions, what compares and searches settings."""
 
+ON_SERVERS = ("-m", "pytest", "--durations=15", "--durations-min=10")
+"""Their times are shown, so that it is seen which test costs what."""
+
 INTEGRATION = Check(
     "integration tests",
     (
-        "-m",
-        "pytest",
+        *ON_SERVERS,
         "tests/integration",
         *(f"--ignore={path}" for path in (PLUGIN_TESTS, RELEASE_TESTS, *OTHER_TESTS, *FURTHER_TESTS)),
     ),
 )
-OTHERS = Check("integration tests, the others", ("-m", "pytest", *OTHER_TESTS))
-FURTHER = Check("integration tests, page and search", ("-m", "pytest", *FURTHER_TESTS))
-PLUGIN = Check("plugin tests", ("-m", "pytest", PLUGIN_TESTS), PASSED_FILE)
-RELEASE = Check("release tests", ("-m", "pytest", RELEASE_TESTS))
-COMPOSE = Check("compose tests", ("-m", "pytest", "tests/compose"))
+OTHERS = Check("integration tests, the others", (*ON_SERVERS, *OTHER_TESTS))
+FURTHER = Check("integration tests, page and search", (*ON_SERVERS, *FURTHER_TESTS))
+PLUGIN = Check("plugin tests", (*ON_SERVERS, PLUGIN_TESTS), PASSED_FILE)
+RELEASE = Check("release tests", (*ON_SERVERS, RELEASE_TESTS))
+COMPOSE = Check("compose tests", (*ON_SERVERS, "tests/compose"))
 
 LANES = ((*QUICK, OTHERS, PLUGIN), (INTEGRATION,), (RELEASE, COMPOSE, FURTHER))
 """The last two wait for servers a third of the time, and none judges how fast they are."""

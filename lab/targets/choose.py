@@ -37,4 +37,4 @@ def remote_endpoints(file: Path | None, *, needs_connect: bool = True) -> Endpoi
     """Where remote servers are, from the file that is given, or the one that a variable names, or variables alone."""
     named = os.environ.get(TARGET_FILE)
     path = file or (Path(named) if named else None)
-    return load_remote(path) if needs_connect else load_remote(path, needs_connect=False)
+    return load_remote(path, needs_connect=needs_connect)

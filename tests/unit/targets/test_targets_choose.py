@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from lab import errors
 from lab.cli.suite import fitted
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
@@ -11,6 +12,7 @@ from lab.profiles.suites import Suite, SuiteVariant
 from lab.targets import TargetName, choose
 from lab.targets.choose import TARGET_FILE, remote_endpoints, servers_of
 from lab.targets.local import Local
+from lab.targets.remote import Remote
 from lab.targets.servers import check_codecs, check_fields, check_mode, override_refusals
 from tests.unit.messages import MakeMessage
 
@@ -109,11 +111,33 @@ def test_a_file_without_remote_servers_is_refused(message: MakeMessage) -> None:
 def test_the_file_may_be_named_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The option wins over it."""
     monkeypatch.delenv(TARGET_FILE, raising=False)
-    monkeypatch.setattr(choose, "load_remote", lambda file: file)
-    assert remote_endpoints(None) is None
+    read: list[tuple[Path | None, bool]] = []
+    monkeypatch.setattr(choose, "load_remote", lambda file, *, needs_connect: read.append((file, needs_connect)))
+    remote_endpoints(None)
     monkeypatch.setenv(TARGET_FILE, "named.yaml")
-    assert remote_endpoints(None) == Path("named.yaml")
-    assert remote_endpoints(Path("given.yaml")) == Path("given.yaml")
+    remote_endpoints(None)
+    remote_endpoints(Path("given.yaml"), needs_connect=False)
+    assert read == [(None, True), (Path("named.yaml"), True), (Path("given.yaml"), False)]
+
+
+def test_servers_of_others_are_those_of_the_file(tmp_path: Path) -> None:
+    """The file is read at once, so that a wrong one is told before anything else is done."""
+    file = tmp_path / "target.yaml"
+    addresses = ("kafka: {bootstrap_servers: k.example:9092}", "connect: {url: http://c.example:8083}")
+    file.write_text("\n".join((*addresses, "elasticsearch: {urls: http://es.example:9200}")))
+    servers = servers_of(TargetName.REMOTE, file)
+    assert isinstance(servers, Remote)
+    assert servers.endpoints().elasticsearch_urls == ("http://es.example:9200",)
+
+
+def test_containers_need_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files describe them; an installed Sluice has none."""
+    monkeypatch.setattr(choose, "ComposeProject", lambda: "the checkout's")
+    monkeypatch.setattr(choose, "Compose", lambda project: ("compose", project))
+    assert servers_of(TargetName.COMPOSE, None) == ("compose", "the checkout's")
+    monkeypatch.setattr(errors, "IS_CHECKOUT", False)
+    with pytest.raises(ProfileError):
+        servers_of(TargetName.COMPOSE, None)
 
 
 @pytest.mark.parametrize("codec", ["index.codec=legacy_best_compression", "load.codec_before=legacy_best_compression"])

@@ -1,9 +1,12 @@
 """Two runs at the same time, on two sets of servers."""
 
+import signal
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +18,7 @@ from lab.errors import AbortError, SluiceError, StackError
 from lab.records.result import Result
 from lab.records.run import PhaseName
 from lab.records.suite import Variant
+from lab.run.abort import Condition
 from lab.run.folder import RunFolder
 from lab.run.phases import Gate
 from lab.targets import duets
@@ -40,6 +44,7 @@ class Side:
     Attributes:
         error: Of the phase that fails.
         began: Phase → when it began.
+        calls: What it was told, in order.
     """
 
     def __init__(
@@ -50,16 +55,32 @@ class Side:
         self.error: SluiceError = StackError("the broker has ended")
         self.target = a_target(**pids)
         self.run_ids: set[str] = set()
+        self.abort_on: Sequence[Condition] = ()
+        self.calls: list[tuple[object, ...]] = []
         self.began: dict[str, float] = {}
         self.concluded_at = 0.0
         self.ended_at = 0.0
 
-    def prepare(self, _: Variant) -> frozenset[str]:
+    def prepare(self, variant: Variant) -> frozenset[str]:
         """One process."""
+        self.calls.append(("prepare", variant.name))
         return frozenset({str(id(self))})
 
-    def record(self, _: Variant, __: RunFolder, *, gate: Gate, **___: Any) -> None:
+    def replace(self, *words: object) -> None:
+        """Take note of other profiles."""
+        self.calls.append(("replace", *words))
+
+    def restart(self) -> None:
+        """Take note of a stop."""
+        self.calls.append(("restart", time.monotonic()))
+
+    def change_part(self, *words: object) -> None:
+        """Take note of another part."""
+        self.calls.append(("change_part", *words))
+
+    def record(self, variant: Variant, _: RunFolder, *, warm_up: bool, short: bool, gate: Gate, **__: Any) -> None:
         """Go through the phases."""
+        self.calls.append(("record", variant.name, warm_up, short))
         for phase in PHASES:
             gate(phase)
             self.began[phase] = time.monotonic()
@@ -69,15 +90,21 @@ class Side:
             time.sleep(0.2 if phase == self.slow_in else 0.0)
         self.ended_at = time.monotonic()
 
-    def concluded(self, *_: object, **__: object) -> Result:
+    def concluded(self, variant: Variant, _: RunFolder, *, short: bool) -> Result:
         """That of a run which took so long."""
+        self.calls.append(("concluded", variant.name, short))
         self.concluded_at = time.monotonic()
         return self.result
 
 
+def bench_of(*sides: Side) -> DuetBench:
+    """Both sets of servers."""
+    return DuetBench(cast("tuple[VariantBench, VariantBench]", sides))
+
+
 def outcomes_of(tmp_path: Path, *sides: Side) -> tuple[object, ...]:
     """What comes of a pair on two sets."""
-    bench = DuetBench(cast("tuple[VariantBench, VariantBench]", sides))
+    bench = bench_of(*sides)
     folders = [RunFolder.create(tmp_path, variant.name) for variant in (STATIC, FLAT)]
     return bench.run_both((STATIC, FLAT), folders, warm_up=False, display=nullcontext(SilentProgress()))
 
@@ -126,7 +153,7 @@ def test_a_warm_up_that_is_void_on_either_set_is_void(tmp_path: Path) -> None:
     good, bad = Side(), Side()
     bad.result = a_result(verified=False)
     for sides in ((good, bad), (bad, good)):
-        bench = DuetBench(cast("tuple[VariantBench, VariantBench]", sides))
+        bench = bench_of(*sides)
         folder = RunFolder.create(tmp_path, "static")
         assert bench.run(STATIC, folder, warm_up=True, short=True, display=nullcontext(SilentProgress())) == bad.result
 
@@ -162,14 +189,85 @@ def test_a_warm_up_runs_on_both_sets(tmp_path: Path) -> None:
     """And fails if either does."""
     folder = RunFolder.create(tmp_path, "static")
     sides = Side(), Side()
-    bench = DuetBench(cast("tuple[VariantBench, VariantBench]", sides))
+    bench = bench_of(*sides)
     assert bench.run(STATIC, folder, warm_up=True, short=True, display=nullcontext(SilentProgress())) == sides[0].result
     assert all(set(side.began) == set(PHASES) for side in sides)
     with pytest.raises(StackError, match="the broker has ended"):
-        DuetBench(cast("tuple[VariantBench, VariantBench]", (Side(), Side(fails_in="load")))).run(
+        bench_of(Side(), Side(fails_in="load")).run(
             STATIC,
             RunFolder.create(tmp_path, "static"),
             warm_up=True,
             short=True,
             display=nullcontext(SilentProgress()),
         )
+
+
+@pytest.mark.parametrize("warm_up", [True, False])
+def test_both_sets_run_the_same_variant_in_the_same_way(tmp_path: Path, *, warm_up: bool) -> None:
+    """Prepared, recorded and concluded; a short run stays one."""
+    sides = Side(), Side()
+    folder = RunFolder.create(tmp_path, "static")
+    bench_of(*sides).run(STATIC, folder, warm_up=warm_up, short=not warm_up, display=nullcontext(SilentProgress()))
+    told = [("prepare", "static"), ("record", "static", warm_up, not warm_up), ("concluded", "static", not warm_up)]
+    assert [side.calls for side in sides] == [told, told]
+
+
+def test_a_pair_of_two_variants_is_counted_in_full(tmp_path: Path) -> None:
+    """Each on its own set, and none of them is short."""
+    sides = Side(), Side()
+    outcomes_of(tmp_path, *sides)
+    for side, name in zip(sides, ("static", "flat"), strict=True):
+        assert side.calls == [("prepare", name), ("record", name, False, False), ("concluded", name, False)]
+
+
+def test_what_a_suite_asks_of_its_servers_reaches_both_sets() -> None:
+    """The second set stops first: the first one has what outlives a suite."""
+    sides = Side(), Side()
+    bench = bench_of(*sides)
+    assert bench.prepare(STATIC) == {str(id(side)) for side in sides}
+    bench.replace({}, {})
+    bench.change_part("one node", "two nodes")
+    bench.restart()
+    assert [[call[0] for call in side.calls] for side in sides] == [
+        ["prepare", "replace", "change_part", "restart"]
+    ] * 2
+    assert [side.calls[1:3] for side in sides] == [[("replace", {}, {}), ("change_part", "one node", "two nodes")]] * 2
+    stopped = [cast("float", side.calls[-1][1]) for side in sides]
+    assert stopped[1] < stopped[0]
+
+
+def test_runs_of_either_set_are_runs_of_the_suite(tmp_path: Path) -> None:
+    """Their ids are in one set, and the suite's conditions hold on both."""
+    sides = Side(), Side()
+    bench = bench_of(*sides)
+    condition = Condition("lag > 1", "lag_records_max", ">", 1.0)
+    bench.abort_on = (condition,)
+    bench.run_ids.add("1")
+    folders = [RunFolder.create(tmp_path, variant.name) for variant in (STATIC, FLAT)]
+    bench.run_both((STATIC, FLAT), folders, warm_up=False, display=nullcontext(SilentProgress()))
+    assert [side.run_ids for side in sides] == [{"1"}, {"1"}]
+    assert [side.abort_on for side in sides] == [(condition,), (condition,)]
+
+
+def test_a_phase_that_disturbs_nobody_is_not_waited_for() -> None:
+    """One run may prepare while the other one still reads back."""
+    meeting = Meeting()
+    with ThreadPoolExecutor() as pool:
+        pool.submit(meeting.gate, "settle").result(timeout=5)
+
+
+def test_the_check_of_a_run_is_that_of_its_servers() -> None:
+    """Until the pair is interrupted."""
+    target = replace(a_target(), check=lambda: "elasticsearch has ended")
+    assert Meeting().watched(target, a_target()).check() == "elasticsearch has ended"
+
+
+def test_an_interrupt_while_both_run_reaches_both(tmp_path: Path) -> None:
+    """Ctrl-C comes to the main thread, which waits for the runs: they end at their next look at the servers."""
+    sides = Side(slow_in="load"), Side(slow_in="load")
+    timer = threading.Timer(0.1, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        outcomes_of(tmp_path, *sides)
+    timer.join()
+    assert all("verify" not in side.began for side in sides)
