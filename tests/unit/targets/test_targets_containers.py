@@ -1,14 +1,20 @@
 """Servers in containers as a run uses them."""
 
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from lab.errors import StackError
 from lab.monitor import Containers
+from lab.profiles import load_profile
 from lab.records.run import Server
-from lab.stack.compose import Container
-from lab.targets.compose import endpoints_of, tag_of, target_of
+from lab.stack.compose import SERVERS, STREAM, ComposeProject, Container
+from lab.targets import compose
+from lab.targets.compose import Compose, bounded_already, endpoints_of, tag_of, target_of
 from lab.targets.remote import Node, RemoteServers
 from lab.targets.servers import narrowed
 from tests.unit.messages import MakeMessage
@@ -124,3 +130,79 @@ def test_containers_of_another_number_are_recorded_by_their_service() -> None:
     third = {**rest, "elasticsearch-3": replace(CONTAINERS["elasticsearch-2"], service="elasticsearch-3")}
     names = [server.name for server in target_of(remote_servers(), third, ENGINE).servers]
     assert names == ["elasticsearch-1", "elasticsearch-3", "kafka", "connect"]
+
+
+class Project:
+    """A project whose containers a test names, and what was done to it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **running: Container) -> None:
+        self.running = running
+        self.engine = lambda: ENGINE
+        self.calls: list[tuple[str, list[str]]] = []
+        monkeypatch.setattr(compose, "read_servers", lambda _: remote_servers())
+
+    def containers(self) -> dict[str, Container]:
+        """Those that run now."""
+        return dict(self.running)
+
+    def up(self, services: Iterable[str], variables: Mapping[str, str], said: Callable[[str], None]) -> None:
+        """Start what is not there."""
+        said("[creating]")
+        self.calls.append(("up", [*services, variables["EXPERIMENT"]]))
+        self.running |= CONTAINERS
+
+    def stop(self, services: Iterable[str]) -> None:
+        """Stop these."""
+        self.calls.append(("stop", sorted(services)))
+
+
+def servers_of(project: Project) -> Compose:
+    """The project as the servers of a command."""
+    return Compose(cast("ComposeProject", project))
+
+
+def test_a_command_stops_what_it_has_started_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also after a failure; containers that somebody runs stay."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    project = Project(monkeypatch, kafka=CONTAINERS["kafka"])
+    servers = servers_of(project)
+    with ExitStack() as stack:
+        stack.enter_context(pytest.raises(KeyError))
+        stack.enter_context(servers.held())
+        target = servers.target(load_profile("quickstart"))
+        raise KeyError
+    assert project.calls == [
+        ("up", [*SERVERS, "quickstart"]),
+        ("stop", ["connect", "elasticsearch", "elasticsearch-2", "producer"]),
+    ]
+    assert (target.name, target.fresh, servers.endpoints().kafka_bootstrap) == ("compose", True, "127.0.0.1:49001")
+
+
+def test_containers_that_somebody_runs_are_warm_and_only_their_stream_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would load the servers beside the run; what resumes it is said."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    project = Project(monkeypatch, **CONTAINERS)
+    servers = servers_of(project)
+    with servers.held():
+        assert not servers.target(load_profile("quickstart")).fresh
+    streaming = sorted(service for service in STREAM if service in CONTAINERS)
+    assert project.calls == [("stop", streaming), ("up", [*SERVERS, "quickstart"]), ("stop", [])]
+    assert "docker compose up --detach" in capsys.readouterr().out
+
+
+def test_nothing_is_stopped_before_where_no_stream_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing is said."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    project = Project(monkeypatch, kafka=CONTAINERS["kafka"])
+    with servers_of(project).held():
+        assert project.calls == []
+    assert capsys.readouterr().out == ""
+
+
+def test_a_container_keeps_the_bound_that_it_was_made_with() -> None:
+    """Sluice's own groups of processes would not reach into it."""
+    assert target_of(remote_servers(), CONTAINERS, ENGINE).bounded is bounded_already

@@ -15,9 +15,14 @@ from lab.identity import identity_of
 from lab.profiles import load_profile
 from lab.profiles.loader import override
 from lab.records.run import Server
+from lab.records.suite import Variant
 from lab.stack.server import owner_word
+from lab.targets import remote
 from lab.targets.remote import (
+    METRICS_ORIGIN,
     Node,
+    Remote,
+    RemoteBench,
     RemoteServers,
     check_metrics_agent,
     engine_of,
@@ -166,6 +171,91 @@ def test_an_agent_that_gives_no_answer_is_one_sentence(
 def test_no_agent_is_asked_where_there_is_none() -> None:
     """It may be left out."""
     check_metrics_agent(servers("http://127.0.0.1:1"))
+
+
+def test_a_metrics_agent_is_asked_as_a_page_that_may_see_it() -> None:
+    """Jolokia rejects other origins, and requests without credentials."""
+    headers: list[dict[str, str]] = []
+    with rest((200, {}), on_headers=headers.append) as server:
+        agent = HttpAccess(basic("lab", "hunter4"))
+        check_metrics_agent(
+            replace(servers(server.url, f"{server.url}/jolokia"), access=replace(ACCESS, metrics=agent))
+        )
+    assert [(found["Origin"], found["Authorization"]) for found in headers] == [(METRICS_ORIGIN, agent.authorization)]
+
+
+WORKER = (
+    (200, {"version": "4.1.0"}),
+    (200, ["theirs", "sluice-books-20261127-101112", "sluice-books-20261127-101111"]),
+    (200, [{"class": OURS}]),
+)
+
+
+class Topics:
+    """Kafka, which either answers or does not."""
+
+    def __init__(self, error: StackError | None = None) -> None:
+        self.error = error
+
+    def names(self, _: float) -> list[str]:
+        """The topics, which nobody asks for here."""
+        if self.error:
+            raise self.error
+        return []
+
+
+def test_every_server_is_asked_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, before anything is planned on them; a connector of ours that runs there is a run under way."""
+    monkeypatch.setattr(remote, "topics_of", lambda _: Topics())
+    own = {"version": {"number": "3.0.0", "distribution": "opensearch"}}
+    with rest(*told_of_nodes(a=["data"]), *WORKER, (200, own)) as server:
+        seen = read_servers(servers(server.url))
+    ours = ("sluice-books-20261127-101111", "sluice-books-20261127-101112")
+    assert seen == RemoteServers(servers(server.url), (node("a"),), "4.1.0", frozenset({OURS}), ours, OPENSEARCH)
+
+
+@pytest.mark.parametrize("silent", ["broker", "agent"])
+def test_a_broker_or_an_agent_that_does_not_answer_is_told_beforehand(
+    silent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after minutes of a run."""
+    error = StackError("broker: does not answer") if silent == "broker" else None
+    monkeypatch.setattr(remote, "topics_of", lambda _: Topics(error))
+    with rest(*told_of_nodes(a=["data"]), *WORKER, (404, {})) as server, pytest.raises(StackError, match=silent):
+        read_servers(servers(server.url, f"{server.url}/agent"))
+
+
+def test_servers_are_asked_once_and_not_while_a_run_is_under_way(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They are nobody's for this command: held by none, stopped by none."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    answers = [found(node()), replace(found(node()), connectors=("sluice-aladin-7",))]
+    monkeypatch.setattr(remote, "read_servers", lambda _: answers.pop(0))
+    theirs = Remote(servers("http://127.0.0.1:1"))
+    profile = load_profile("quickstart")
+    with theirs.held():
+        assert theirs.fitted(profile).elasticsearch.heap_mb == 2039
+        assert theirs.target(profile).name == "remote"
+    theirs.stop()
+    assert (len(answers), theirs.endpoints()) == (1, servers("http://127.0.0.1:1"))
+    with pytest.raises(ProfileError):
+        Remote(servers("http://127.0.0.1:1")).fitted(profile)
+
+
+def test_servers_that_somebody_restarts_during_a_suite_are_cold_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JVM is known by its start; what cannot be restarted or changed here is left as it is."""
+    nodes = [(node("a"), node("b")), (node("a"), node("b", started_ms=2003))]
+    monkeypatch.setattr(remote, "nodes_of", lambda _: nodes.pop(0))
+    bench = RemoteBench({"static": load_profile("quickstart")}, {}, [], found(node()))
+    variant = Variant(name="static", profile="quickstart", fingerprint="f")
+    first = bench.prepare(variant)
+    bench.restart()
+    bench.change_part("one", "two")
+    second = bench.prepare(variant)
+    assert (len(first), len(first & second)) == (2, 1)
+    assert bench.target is not None
+    assert [server.name for server in bench.target.servers] == ["elasticsearch-1", "elasticsearch-2", "connect"]
 
 
 # --- as a run uses them ---------------------------------------------------------------------------------------------
