@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 from types import FrameType
 from typing import Annotated
 
@@ -16,6 +17,8 @@ from lab.console import PipeProofConsole
 from lab.errors import DISK_FULL, SluiceError, StackError, is_interrupt
 
 INTERRUPTED = 130
+DEFECT = 70
+"""`EX_SOFTWARE` of BSD's sysexits.h."""
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -135,6 +138,11 @@ def main() -> int:
             raise
         sys.stderr.close()
         return 0
+    except Exception:
+        # Python would end with 1, the exit status of findings.
+        traceback.print_exc()
+        errors.print("sluice: this is a defect of Sluice: please report it with the lines above")
+        return DEFECT
     if outcome == INTERRUPTED:
         # Typer makes this exit status of a Ctrl-C, too.
         errors.print("sluice: interrupted; what this command had started is stopped")

@@ -114,6 +114,15 @@ def test_a_server_that_failed_shows_its_last_lines_and_then_the_sentence(
     assert sluice("status") == (3, "", message("2026-01-01", "java.net.BindException", "kafka"))
 
 
+def test_a_defect_of_ours_is_no_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Python's own exit status for it, 1, would tell a monitor that records are missing."""
+    monkeypatch.setattr(stack, "LocalStack", ending(KeyError("of ours")))
+    monkeypatch.setattr("sys.argv", ["sluice", "status"])
+    status, said = main(), capsys.readouterr().err.splitlines()
+    assert (status, said[0], said[-2]) == (70, "Traceback (most recent call last):", "KeyError: 'of ours'")
+    assert said[-1].startswith("sluice: ")
+
+
 def test_a_void_run_says_every_law_that_is_broken(
     sluice: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, message: MakeMessage
 ) -> None:
