@@ -1,14 +1,12 @@
-"""A sentence for each factor of a suite: its comparisons by verdict."""
+"""Sentences about the factors of a suite: where levels cross, and which factor had nothing to act on."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.analysis.suite.break_even import crossing_sentence, pairs_of
 from lab.analysis.suite.comparisons import Pair
-from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.suite.summary import Findings
-from lab.records.suite import Effect, MetricKey, VariantMetric
+from lab.records.suite import MetricKey, VariantMetric
 
 BOUNDS = ("elasticsearch.page_cache_mb", "elasticsearch.memory_limit_mb", "elasticsearch.read_iops_limit")
 PAGE_BYTES = 4096
@@ -48,11 +46,11 @@ PATHS = (
 
 
 def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tuple[str, ...]:
-    """The break-even places that the suite asks for, then the verdicts of each factor."""
+    """The break-even places that the suite asks for, then the factors that had nothing to act on."""
     factors = dict.fromkeys(variant.factor for variant in findings.plan.variants if variant.factor)
     return (
         *(crossing_sentence(findings, wanted, figures) for wanted in findings.plan.crossings),
-        *(_factor(findings, factor, figures) for factor in factors),
+        *(sentence for factor in factors if (sentence := _without_effect(findings, factor, figures))),
     )
 
 
@@ -75,26 +73,8 @@ def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> st
     return None
 
 
-def _factor(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -> str:
-    """Its comparisons by verdict, as counts: what they say of other levels than these is not known."""
-    pairs = pairs_of(findings, factor)
-    effects = [effect for pair in pairs if (effect := findings.on(pair, findings.metric)) is not None]
-    parts = [part for metric in _parts(findings) for pair in pairs if (part := findings.on(pair, metric)) is not None]
-    label = lower_first(metric_label(findings.metric))
-    by_question = f"; by question {_verdicts(parts)}" if parts else ""
-    why = {idle(findings, pair, figures) for pair in pairs}
-    reason = why.pop() if len(why) == 1 else None
-    beside = f"; {reason}" if reason else ""
-    return f"{factor[:1].upper()}{factor[1:]} ({label}): {_verdicts(effects) or 'not measured'}{by_question}{beside}."
-
-
-def _verdicts(effects: Iterable[Effect]) -> str:
-    """`2 slower, 1 undecided`."""
-    return ", ".join(f"{times} {verdict}" for verdict, times in Counter(e.verdict for e in effects).most_common())
-
-
-def _parts(findings: Findings) -> Iterator[MetricKey]:
-    """The metric that matters most, question by question, where the suite compares it so as well."""
-    for metric in findings.plan.metrics:
-        if metric.name == findings.metric.name and metric != findings.metric:
-            yield metric
+def _without_effect(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -> str | None:
+    """Reason why none of its comparisons could show anything; `None` if one could, or if that is not known."""
+    reasons = {idle(findings, pair, figures) for pair in pairs_of(findings, factor)}
+    reason = reasons.pop() if len(reasons) == 1 else None
+    return f"{factor[:1].upper()}{factor[1:]}: {reason}." if reason else None
