@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from lab.errors import writing
 
@@ -21,18 +22,29 @@ def write_whole(path: Path, text: str, *, mode: int = 0o666) -> None:
     Raises:
         WritingError: It cannot be written.
     """
-    with writing(path), _partial(path, text, mode) as partial:
+    with writing(path), _partial(path, mode) as (partial, file):
+        file.write(text.encode())
+        file.close()
         partial.rename(path)
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet; whoever makes it meanwhile keeps theirs.
+    """Write a file that is not there yet; raises as `new_file`."""
+    with new_file(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that is there once all of it is written; whoever makes it meanwhile keeps theirs.
 
     Raises:
         FileExistsError: It is there.
         OSError: It cannot be written.
     """
-    with _partial(path, text, 0o666) as partial:
+    with _partial(path, 0o666) as (partial, file):
+        yield file
+        file.close()
         try:
             # Unlike a rename, it takes no other's place.
             path.hardlink_to(partial)
@@ -62,15 +74,14 @@ def remove_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _partial(path: Path, text: str, mode: int) -> Iterator[Path]:
-    """The text in a file beside the path, which is gone afterwards."""
+def _partial(path: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
+    """A file beside the path, open, which is gone afterwards."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         partial.unlink(missing_ok=True)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor
-            file.write(text)
-        yield partial
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+            yield partial, file
     except OSError as error:
         # Of a full disk the system names no file, and of others the one beside.
         error.filename, error.filename2 = str(path), None

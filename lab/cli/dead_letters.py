@@ -26,6 +26,8 @@ from lab.replay.connectors import QUEUE, beside, configs_of, connector_of_queue,
 from lab.replay.dead_letters import (
     DISCARDED,
     FIRST_NAMED,
+    ORIGIN_OF,
+    REFUSED_AT,
     WAITING,
     Choice,
     DeadLetterTopic,
@@ -47,6 +49,7 @@ from lab.targets.choose import servers_of
 from producers.dataset import DatasetError
 
 SUFFIX = "-dead-letters"
+NO_LINES = "lines of a file are known for runs of a file only"
 
 SourceArgument = Annotated[
     str,
@@ -147,6 +150,8 @@ def show(
     console.print(f"{found.letters.topic}: {counts}{f'; {discarded:,} discarded' * bool(discarded)}", soft_wrap=True)
     if groups:
         print_groups(groups)
+        if found.file is None:
+            console.print(f"[dim]{NO_LINES}[/dim]", soft_wrap=True)
     for letter in content:
         print_letter(letter, lines.get(letter.origin))
 
@@ -172,9 +177,11 @@ def export(
     found = source_named(source, runs, servers_of(target, target_file).endpoints())
 
     def chosen() -> Iterable[Letter]:
-        letters = each_once(found.letters.letters())
+        letters = each_once(found.letters.letters(), ORIGIN_OF if documents_only else REFUSED_AT)
         return (each for each in letters if (everything or each.is_waiting) and choice.takes(each))
 
+    if found.file is None and not documents_only:
+        typer.echo(NO_LINES, err=True)
     count = 0
     with new_file(output) as file:
         lines = {} if documents_only else lines_of(found.file, map(RecordOfFile.of, chosen()))
@@ -254,12 +261,13 @@ def replay(
         else:
             if connector is not None:
                 raise ProfileError(f"--connector: got run {found.run[0].run_id}, expected a topic")
-            route = route_of_run(found.run[0], endpoints, overrides)
+            routes = routes_of_run(found.run[0], endpoints, overrides)
             if mapping:
                 name = mapping_name(found.run[1])
                 update_mapping(found.run[0], name, endpoints)
-                console.print(f"index {found.run[0].index}: mapping updated from mappings/{name}.json", soft_wrap=True)
-            outcome = TopicReplay(endpoints, found.letters, route, choice).run(again=again)
+                names = found.run[0].index.replace(",", ", ")
+                console.print(f"index {names}: mapping updated from mappings/{name}.json", soft_wrap=True)
+            outcome = replayed_by(routes, found.letters, endpoints, choice=choice, again=again)
     print_outcome(outcome)
 
 
@@ -299,8 +307,10 @@ def given_settings(settings: Sequence[str], secrets: Sequence[str]) -> dict[str,
     }
 
 
-def route_of_run(run: Run, endpoints: Endpoints, overrides: Mapping[str, str]) -> Route:
-    """Way of a run's letters into its index: its own topic, and a connector with its configuration.
+def routes_of_run(run: Run, endpoints: Endpoints, overrides: Mapping[str, str]) -> dict[str | None, Route]:
+    """Way of a run's letters into its index, by topic: that topic, and a connector with the run's configuration.
+
+    Where all letters are of one topic, it is not named, so that one offset marks all that were sent.
 
     Raises:
         ProfileError: Its sink keeps no dead letters, or a secret is missing.
@@ -309,7 +319,9 @@ def route_of_run(run: Run, endpoints: Endpoints, overrides: Mapping[str, str]) -
         raise ProfileError(f"run {run.run_id}: its sink was a {other.pop()}, which keeps no dead letters")
     recorded = run.environment.connector
     config = replay_config(recorded, {**sink_access(recorded, endpoints.access), **overrides})
-    return Route(connector_for_replay(config, endpoints), source_topic(run))
+    config = connector_for_replay(config, endpoints)
+    topics = source_topics(run)
+    return {topic if len(topics) > 1 else None: Route({**config, "topics": topic}, topic) for topic in topics}
 
 
 def replay_beside(
@@ -325,10 +337,19 @@ def replay_beside(
     config = {**connector_of_queue(configs_of(endpoints), letters.topic, connector), **overrides}
     sources = {letter.origin.topic for letter in letters.to_send(choice, again=again, content=False)}
     unfinished = unfinished_topics(topics_of(endpoints).names(), letters.topic)
-    routes = {each: beside(config, letters.topic, each, unfinished.get(each)) for each in sources | unfinished.keys()}
+    routes: dict[str | None, Route] = {
+        each: beside(config, letters.topic, each, unfinished.get(each)) for each in sorted(sources | unfinished.keys())
+    }
+    return replayed_by(routes, letters, endpoints, choice=choice, again=again)
+
+
+def replayed_by(
+    routes: Mapping[str | None, Route], letters: DeadLetterTopic, endpoints: Endpoints, *, choice: Choice, again: bool
+) -> Replay:
+    """Send letters again by the route of their source topic; those of one source after the other."""
     return sum_of(
         TopicReplay(endpoints, letters, route, replace(choice, topic=each)).run(again=again)
-        for each, route in sorted(routes.items())
+        for each, route in routes.items()
     )
 
 
@@ -344,21 +365,15 @@ def mapping_name(folder: Path) -> str:
     return name
 
 
-def source_topic(run: Run) -> str:
-    """The topic that a run has drained.
+def source_topics(run: Run) -> list[str]:
+    """The topics that a run has drained.
 
     Raises:
-        ProfileError: It drained none, or several.
+        ProfileError: It drained none.
     """
     if run.topic is None:
         raise ProfileError(f"run {run.run_id}: sent its documents without Kafka, so there are no dead letters")
-    if "," in run.topic:
-        topics = run.topic.replace(",", ", ")
-        raise ProfileError(
-            f"run {run.run_id}: filled several indices, expected one; its dead letters, from {topics}, can be shown, "
-            "but not sent again"
-        )
-    return run.topic
+    return run.topic.split(",")
 
 
 def source_named(name: str, runs: Path, endpoints: Endpoints, overrides: Mapping[str, str] | None = None) -> Source:
@@ -395,7 +410,7 @@ def topic_of_run(run: Run, config: Mapping[str, object], endpoints: Endpoints) -
     Raises:
         ProfileError: It is not on these servers.
     """
-    name = str(config.get(QUEUE) or source_topic(run) + SUFFIX)
+    name = str(config.get(QUEUE) or source_topics(run)[0] + SUFFIX)
     topic = DeadLetterTopic(topics_of(endpoints), name)
     if not topic.exists():
         raise ProfileError(

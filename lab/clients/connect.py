@@ -1,7 +1,8 @@
 """The REST API of a Kafka Connect worker: connectors are checked, made, watched and removed."""
 
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +20,11 @@ READ_BY_OTHERS = (
     "predicates.",
 )
 """Begin the keys of a connector's configuration that its plugins and clients read; older workers do not judge these."""
+
+PROVIDED = "${"
+"""Begins what the worker looks up by one of its configuration providers."""
+INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
+"""Topics that no pattern of a consumer matches (`exclude.internal.topics`)."""
 
 
 class ConnectWorker:
@@ -243,6 +249,26 @@ class ConnectWorker:
     def _words(self, response: httpx.Response) -> str:
         answer = parsed(response)
         return self._hide(str(answer.get("message", answer) if isinstance(answer, dict) else answer))
+
+
+def topics_read(config: Mapping[str, str], used: Iterable[str] = (), there: Iterable[str] = ()) -> tuple[str, ...]:
+    """The topics that a connector names or, where it gives a pattern, those that match it.
+
+    Where the worker looks them up, or Python does not read a pattern of Java's, those that the connector used.
+
+    Args:
+        there: Topics that it may not have read yet.
+    """
+    if PROVIDED not in config.get("topics", PROVIDED):
+        return tuple(sorted(topic.strip() for topic in config["topics"].split(",") if topic.strip()))
+    regex = config.get("topics.regex", PROVIDED)
+    try:
+        pattern = None if PROVIDED in regex else re.compile(regex)
+    except re.error:
+        pattern = None
+    if pattern is None:
+        return tuple(sorted(used))
+    return tuple(sorted(topic for topic in {*used, *there} - INTERNAL if pattern.fullmatch(topic)))
 
 
 def is_busy(status: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from lab.clients.connect import ConnectWorker
+from lab.clients.connect import ConnectWorker, topics_read
 from lab.endpoints import HIDDEN, is_secret
 from lab.errors import ProfileError
 from lab.monitor.connect import causes_in, innermost
@@ -23,12 +23,8 @@ MATTERS = re.compile(
 POLL = "consumer.override.max.poll.records"
 KAFKAS_POLL = "500"
 """`max.poll.records` of Kafka's consumer (`ConsumerConfig`); the worker's own file may say otherwise."""
-PROVIDED = "${"
-"""Begins what the worker looks up by one of its configuration providers."""
 USER_INFO = re.compile(r"//(?:(?!//)[^\s\"'])*@")
 """User and password of a URL, which may hold a slash or an at sign that nobody has escaped."""
-INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Topics that no pattern of a consumer matches (`exclude.internal.topics`)."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SHORTEST_SECRET = 4
 """Characters; a shorter value is found in any text."""
@@ -135,7 +131,7 @@ def read_connector(
         raise ProfileError(f"connector {name}: got {plugin}, which reads no topic, expected a sink connector")
     status, defaults, used = worker.status(name), worker.defaults(plugin), worker.used_topics(name)
     clean = cleaner(config, hide)
-    topics = topics_of(config, used, there() if "topics.regex" in config else ())
+    topics = topics_read(config, used, there() if "topics.regex" in config else ())
     by_topic = {topic: tuple(indices_of(config, topic)) for topic in topics}
     own = status["connector"]
     return InspectedConnector(
@@ -199,26 +195,6 @@ def reason_in(part: Mapping[str, str], clean: Callable[[str], str]) -> str | Non
         return None
     # A cause may repeat a document, and a terminal obeys control characters.
     return CONTROL.sub(" ", clean(innermost(causes_in(part["trace"]))))[:300]
-
-
-def topics_of(config: Mapping[str, str], used: Iterable[str], there: Iterable[str] = ()) -> tuple[str, ...]:
-    """The topics that a connector names or, where it gives a pattern, those that match it.
-
-    Where the worker looks them up, or Python does not read a pattern of Java's, those that the connector used.
-
-    Args:
-        there: Topics that it may not have read yet.
-    """
-    if PROVIDED not in config.get("topics", PROVIDED):
-        return tuple(sorted(topic.strip() for topic in config["topics"].split(",") if topic.strip()))
-    regex = config.get("topics.regex", PROVIDED)
-    try:
-        pattern = None if PROVIDED in regex else re.compile(regex)
-    except re.error:
-        pattern = None
-    if pattern is None:
-        return tuple(sorted(used))
-    return tuple(sorted(topic for topic in {*used, *there} - INTERNAL if pattern.fullmatch(topic)))
 
 
 def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:

@@ -1,8 +1,9 @@
 """Dead letters of connectors that run in a worker: their queue, and a way beside the connector back into the index."""
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from lab.clients.connect import topics_read
 from lab.clients.target import worker_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError
@@ -29,13 +30,10 @@ def configs_of(endpoints: Endpoints) -> Configs:
 
 def queue_of(configs: Configs, topic: str) -> str | None:
     """The dead-letter topic of a connector that has or reads this topic; `None` where there is no such connector."""
-    reading = [config for config in configs.values() if topic in (config.get(QUEUE), *topics_of_config(config))]
+    reading = [
+        config for config in configs.values() if topic in (config.get(QUEUE), *topics_read(config, there=[topic]))
+    ]
     return next((queue for config in reading if (queue := config.get(QUEUE))), None)
-
-
-def topics_of_config(config: Mapping[str, str]) -> Iterator[str]:
-    """The topics that a connector names."""
-    return (topic.strip() for topic in config.get("topics", "").split(","))
 
 
 def connector_of_queue(configs: Configs, queue: str, named: str | None) -> dict[str, str]:

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from confluent_kafka import Message
@@ -94,6 +95,10 @@ class Letter:
     def without_content(self) -> "Letter":
         """Letter without its document, to hold many in memory."""
         return replace(self, value=None, headers=())
+
+
+REFUSED_AT: Callable[[Letter], Place] = attrgetter("refused_at")
+ORIGIN_OF: Callable[[Letter], Place] = attrgetter("origin")
 
 
 @dataclass(frozen=True)
@@ -197,12 +202,16 @@ class DeadLetterTopic:
                 yield letter
 
 
-def each_once(letters: Iterable[Letter]) -> Iterator[Letter]:
-    """The first letter of each refusal: a sink that is not sure of the first writes a second one."""
-    refused: set[Place] = set()
+def each_once(letters: Iterable[Letter], place: Callable[[Letter], Place] = REFUSED_AT) -> Iterator[Letter]:
+    """The first letter of each refusal: a sink that is not sure of the first writes a second one.
+
+    Args:
+        place: `ORIGIN_OF` for the first letter of each record, which each replay may have brought back.
+    """
+    places: set[Place] = set()
     for letter in letters:
-        if letter.refused_at not in refused:
-            refused.add(letter.refused_at)
+        if place(letter) not in places:
+            places.add(place(letter))
             yield letter
 
 

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 
 import orjson
 
+from lab import files
 from lab.errors import ProfileError, unwritable
 from lab.replay.dead_letters import Letter
 from lab.run.verify.refusal_reasons import reason_of
@@ -73,7 +74,7 @@ def document_line(letter: Letter) -> bytes:
 
 @contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
-    """A file that is not there yet, or the standard output; what could not be finished is removed.
+    """A file that is there once it is whole, or the standard output.
 
     Raises:
         ProfileError: It is there, or cannot be written.
@@ -82,17 +83,14 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    taken = f"{path}: exists already; name another file, or remove it"
+    if Path(path).exists():
+        # Before the topic is read, not after it.
+        raise ProfileError(taken)
     try:
-        file = Path(path).open("xb")  # noqa: SIM115 - closed below
+        with files.new_file(Path(path)) as file:
+            yield file
     except FileExistsError as error:
-        raise ProfileError(f"{path}: exists already; name another file, or remove it") from error
+        raise ProfileError(taken) from error
     except OSError as error:
         raise unwritable(f"{path}: cannot be written", error) from error
-    try:
-        with file:
-            yield file
-    except BaseException as error:
-        Path(path).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise unwritable(f"{path}: cannot be written", error) from error
-        raise

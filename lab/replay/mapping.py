@@ -12,7 +12,7 @@ from lab.records.run import Run
 
 
 def update_mapping(run: Run, name: str, endpoints: Endpoints, root: Path = REPOSITORY) -> None:
-    """Add what the mapping file of this name says to the mapping of the run's index.
+    """Add what the mapping file of this name says to the mapping of the run's indices.
 
     The file's `_meta` stays out: that of the index says which run has made it.
 
@@ -22,6 +22,7 @@ def update_mapping(run: Run, name: str, endpoints: Endpoints, root: Path = REPOS
     mapping = dict(load_mapping(name, root).get("mappings", {}))
     mapping.pop("_meta", None)
     with closing(cluster_of(endpoints)) as cluster:
-        if cluster.index_owner(run.index) != run.run_id:
-            raise ProfileError(f"index {run.index}: is not that of run {run.run_id} any more; run the profile again")
+        for index in run.index.split(","):
+            if cluster.index_owner(index) != run.run_id:
+                raise ProfileError(f"index {index}: is not that of run {run.run_id} any more; run the profile again")
         cluster.put_mapping(run.index, {"properties": {}, **mapping})

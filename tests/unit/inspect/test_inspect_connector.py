@@ -2,7 +2,8 @@
 
 import pytest
 
-from lab.inspect.connector import cleaner, indices_of, settings_of, topics_of
+from lab.clients.connect import topics_read
+from lab.inspect.connector import cleaner, indices_of, settings_of
 
 SECRETS = {
     "connection.password": "hunter2!",
@@ -41,14 +42,14 @@ def test_the_index_is_where_the_connector_puts_the_topic(config: dict[str, str],
 
 def test_topics_are_the_named_ones_or_the_used_ones_of_the_pattern() -> None:
     """A topic that is used no more and outside the pattern is none."""
-    assert topics_of({"topics": "b, a"}, ["c"]) == ("a", "b")
-    assert topics_of({"topics.regex": "shop-.*"}, ["shop-b", "old", "shop-a"]) == ("shop-a", "shop-b")
-    assert topics_of({"topics.regex": r"\p{L}+"}, ["b", "a"]) == ("a", "b")
-    assert topics_of({"topics.regex": ".*"}, ["b", "__consumer_offsets"]) == ("b",)
-    assert topics_of({"topics.regex": "shop-.*"}, ["shop-b"], ["shop-a", "old"]) == ("shop-a", "shop-b")
-    assert topics_of({"topics.regex": r"\p{L}+"}, ["b", "a"], ["old"]) == ("a", "b")
-    assert topics_of({"topics.regex": "${env:TOPICS}"}, ["b", "a"], ["old"]) == ("a", "b")
-    assert topics_of({"topics": "${env:TOPICS}"}, ["b", "a"]) == ("a", "b")
+    assert topics_read({"topics": "b, a"}, ["c"]) == ("a", "b")
+    assert topics_read({"topics.regex": "shop-.*"}, ["shop-b", "old", "shop-a"]) == ("shop-a", "shop-b")
+    assert topics_read({"topics.regex": r"\p{L}+"}, ["b", "a"]) == ("a", "b")
+    assert topics_read({"topics.regex": ".*"}, ["b", "__consumer_offsets"]) == ("b",)
+    assert topics_read({"topics.regex": "shop-.*"}, ["shop-b"], ["shop-a", "old"]) == ("shop-a", "shop-b")
+    assert topics_read({"topics.regex": r"\p{L}+"}, ["b", "a"], ["old"]) == ("a", "b")
+    assert topics_read({"topics.regex": "${env:TOPICS}"}, ["b", "a"], ["old"]) == ("a", "b")
+    assert topics_read({"topics": "${env:TOPICS}"}, ["b", "a"]) == ("a", "b")
 
 
 def test_settings_are_those_that_matter_with_the_defaults_of_the_class() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lab.replay.dead_letters import EVERYTHING, Choice, DeadLetterTopic, Letter, Place
+from lab.replay.dead_letters import EVERYTHING, ORIGIN_OF, REPLAY_OF, Choice, DeadLetterTopic, Letter, Place, each_once
 from lab.replay.transaction import Outgoing, marks_of
 
 TOPIC = "books"
@@ -85,6 +85,14 @@ def test_a_letter_that_was_written_twice_has_one_mark() -> None:
         Outgoing("sluice-bad-marks", 0, b"books-0@5", b"discarded"),
     ]
     assert sent_by(Kafka(kafka.queue, marks={"books-0@3": "discarded"})) == [5]
+
+
+def test_a_letter_that_a_replay_brought_back_is_another_letter_of_one_document() -> None:
+    """Listed, both are there; of documents alone, it would be sent twice."""
+    back = rejected(3), {**rejected(1013), REPLAY_OF: "books-0@3"}, rejected(5)
+    letters = list(topic_of(Kafka(list(back))).letters())
+    assert [str(each.refused_at) for each in each_once(letters)] == ["books-0@3", "books-0@1013", "books-0@5"]
+    assert [str(each.refused_at) for each in each_once(letters, ORIGIN_OF)] == ["books-0@3", "books-0@5"]
 
 
 def test_the_marks_of_our_own_topics_are_removed_with_them() -> None:

@@ -20,10 +20,13 @@ BOOKS = {
 CONFIGS = {"books": BOOKS, "metrics": {"connector.class": "x.Metrics", "topics": "metrics"}}
 
 
-@pytest.mark.parametrize(("topic", "queue"), [("bad", "bad"), ("used-books", "bad"), ("metrics", None), ("x", None)])
+@pytest.mark.parametrize(
+    ("topic", "queue"), [("bad", "bad"), ("used-books", "bad"), ("metrics", None), ("x", None), ("shop-7", "shop-bad")]
+)
 def test_a_queue_is_found_by_its_name_or_by_what_its_connector_reads(topic: str, queue: str | None) -> None:
-    """A connector without a queue has none."""
-    assert queue_of(CONFIGS, topic) == queue
+    """Also by a pattern; one that Python cannot read names no topic. A connector without a queue has none."""
+    by_pattern = {"topics.regex": r"shop-\d", QUEUE: "shop-bad"}
+    assert queue_of({**CONFIGS, "shop": by_pattern, "java": {"topics.regex": r"\p{L}+", QUEUE: "no"}}, topic) == queue
 
 
 def test_the_connector_of_a_queue_is_the_one_that_has_it() -> None:

@@ -80,6 +80,15 @@ def interrupted(path: Path) -> None:
         raise KeyboardInterrupt
 
 
+def test_a_file_is_there_once_it_is_whole(tmp_path: Path) -> None:
+    """One that is killed meanwhile leaves no part of it under that name; whoever makes it meanwhile keeps theirs."""
+    path = tmp_path / "letters.ndjson"
+    with new_file(str(path)) as file:
+        file.write(b"half")
+        assert not path.exists()
+    assert path.read_bytes() == b"half"
+
+
 def test_a_file_that_cannot_be_finished_is_removed(tmp_path: Path) -> None:
     """So that the same command can be run again."""
     with pytest.raises(KeyboardInterrupt):
