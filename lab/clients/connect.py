@@ -3,10 +3,11 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from lab.clients.http import UNAUTHORIZED, HttpService, parsed
 from lab.endpoints import Access, urls_of
@@ -21,10 +22,69 @@ READ_BY_OTHERS = (
 )
 """Begin the keys of a connector's configuration that its plugins and clients read; older workers do not judge these."""
 
+UNADDRESSED = re.compile(r"[/\\\\%]|^\.{1,2}$")
+"""What no path of a request can hold: Jetty, Connect's server, rejects it as ambiguous even where it is encoded."""
 PROVIDED = "${"
 """Begins what the worker looks up by one of its configuration providers."""
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
 """Topics that no pattern of a consumer matches (`exclude.internal.topics`)."""
+
+Shape = TypeVar("Shape")
+
+
+class Part(BaseModel):
+    """A connector or one of its tasks, as the worker describes it."""
+
+    state: str
+    id: int = 0
+    version: str | None = None
+    trace: str | None = None
+
+
+class Status(BaseModel):
+    """A connector and its tasks."""
+
+    connector: Part
+    tasks: list[Part]
+
+
+class Info(BaseModel):
+    """A connector's configuration."""
+
+    config: dict[str, str | None]
+
+
+class Expanded(BaseModel):
+    """A connector in the list of all."""
+
+    info: Info | None = None
+    status: Status | None = None
+
+
+class Judgement(BaseModel):
+    """What a connector says of one setting."""
+
+    value: dict[str, Any]
+
+
+class Judged(BaseModel):
+    """What a connector says of its settings."""
+
+    configs: list[Judgement]
+
+
+class Default(BaseModel):
+    """A setting of a class."""
+
+    name: str
+    type: str
+    default_value: str | None
+
+
+NAMES, PLUGINS = TypeAdapter(list[str]), TypeAdapter(list[dict[str, Any]])
+INFO, STATUS, EXPANDED = TypeAdapter(Info), TypeAdapter(Status), TypeAdapter(dict[str, Expanded])
+DEFAULTS, USED = TypeAdapter(list[Default]), TypeAdapter(dict[str, dict[str, list[str]]])
+JUDGED = TypeAdapter(Judged)
 
 
 class ConnectWorker:
@@ -87,19 +147,17 @@ class ConnectWorker:
     def connectors(self) -> list[str]:
         """The names of all connectors of the worker."""
         response = self._http.send("GET", "/connectors")
-        return list(self._answer(response, f"{self._url}: Kafka Connect cannot list its connectors"))
+        return self._shaped(response, f"{self._url}: Kafka Connect cannot list its connectors", NAMES)
 
     def configs(self) -> dict[str, dict[str, str]]:
         """The configuration of each connector of the worker, as it was given: secrets may be `${…}` placeholders."""
-        response = self._http.send("GET", "/connectors?expand=info")
-        answer = self._answer(response, f"{self._url}: Kafka Connect cannot list its connectors")
-        return {name: dict(each["info"]["config"]) for name, each in answer.items()}
+        return {name: config_in(each.info) for name, each in self._expanded("info").items() if each.info}
 
     def plugins(self) -> frozenset[str]:
         """The classes of all connectors that the worker has."""
         response = self._http.send("GET", "/connector-plugins")
-        plugins = self._answer(response, f"{self._url}: Kafka Connect cannot list its plugins")
-        return frozenset(str(plugin["class"]) for plugin in plugins)
+        plugins = self._shaped(response, f"{self._url}: Kafka Connect cannot list its plugins", PLUGINS)
+        return frozenset(str(plugin.get("class")) for plugin in plugins)
 
     def config(self, name: str) -> dict[str, str] | None:
         """Configuration of a connector, with its secrets; `None` where there is no such one.
@@ -107,19 +165,25 @@ class ConnectWorker:
         Raises:
             StackError: The worker does not answer, or with an error.
         """
+        if UNADDRESSED.search(name):
+            return self.configs().get(name)
         response = self._http.send("GET", f"/connectors/{quote(name, safe='')}")
         if response.status_code == httpx.codes.NOT_FOUND:
             return None
-        return dict(self._answer(response, f"connector {name}: cannot be read")["config"])
+        return config_in(self._shaped(response, f"connector {name}: cannot be read", INFO))
 
-    def status(self, name: str) -> dict[str, Any]:
-        """Status of a connector and of its tasks, as the worker gives it, with whole traces.
+    def status(self, name: str) -> Status | None:
+        """Status of a connector and of its tasks, with whole traces; `None` where there is no such one.
 
         Raises:
-            StackError: The worker does not answer, or with an error, as where there is no such connector.
+            StackError: The worker does not answer, or with an error.
         """
+        if UNADDRESSED.search(name):
+            return self._expanded("status").get(name, Expanded()).status
         response = self._http.send("GET", f"/connectors/{quote(name, safe='')}/status")
-        return dict(self._answer(response, f"connector {name}: its status cannot be read"))
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return None
+        return self._shaped(response, f"connector {name}: its status cannot be read", STATUS)
 
     def defaults(self, plugin: str) -> dict[str, str | None] | None:
         """Default of each setting of a connector's class, by the class itself; `None` where the worker cannot say.
@@ -129,12 +193,18 @@ class ConnectWorker:
         response = self._http.send("GET", f"/connector-plugins/{quote(plugin, safe='')}/config", patience_s=0)
         if not response.is_success:
             return None
-        return {str(key["name"]): key["default_value"] for key in parsed(response) if key["type"] != "PASSWORD"}
+        found = self._shaped(response, f"connector class {plugin}: its defaults cannot be read", DEFAULTS)
+        return {key.name: key.default_value for key in found if key.type != "PASSWORD"}
 
     def used_topics(self, name: str) -> list[str]:
-        """Topics of which a connector has read records since its start; none where the worker does not keep them."""
+        """Topics of which a connector has read records since its start; none where the worker does not say."""
+        if UNADDRESSED.search(name):
+            return []
         response = self._http.send("GET", f"/connectors/{quote(name, safe='')}/topics", patience_s=0)
-        return sorted(parsed(response)[name]["topics"]) if response.is_success else []
+        if not response.is_success:
+            return []
+        found = self._shaped(response, f"connector {name}: its topics cannot be read", USED)
+        return sorted(found.get(name, {}).get("topics", []))
 
     def validate(self, config: Mapping[str, str]) -> tuple[str, ...]:
         """Have the connector judge its configuration, before anything is made.
@@ -146,10 +216,11 @@ class ConnectWorker:
             ProfileError: It refuses the configuration; all its reasons at once.
         """
         plugin = config.get("connector.class", "")
-        response = self._http.send("PUT", f"/connector-plugins/{plugin}/config/validate", config)
+        response = self._http.send("PUT", f"/connector-plugins/{quote(plugin, safe='')}/config/validate", config)
         known: set[str] = set()
         if response.is_success:
-            values = [entry["value"] for entry in response.json()["configs"]]
+            judged = self._shaped(response, f"{self._url}: Kafka Connect cannot validate settings", JUDGED)
+            values = [entry.value for entry in judged.configs]
             known = {str(value.get("name")) for value in values}
             problems = [f"sink.config: {self._hide(problem)}" for value in values for problem in value["errors"]]
         elif response.is_server_error:
@@ -169,7 +240,7 @@ class ConnectWorker:
             ProfileError: The worker refuses the configuration.
         """
         self.unanswered = name
-        response = self._http.send("PUT", f"/connectors/{name}/config", config)
+        response = self._http.send("PUT", f"/connectors/{quote(name, safe='')}/config", config)
         self.unanswered = None
         if response.status_code == httpx.codes.BAD_REQUEST:
             raise ProfileError(f"sink.config: the connector rejects it: {self._words(response)}")
@@ -182,11 +253,11 @@ class ConnectWorker:
             made_within_s: Time within which one may still come into being, since its creation was asked for and not
                 answered.
         """
-        ends_s = self._clock() + made_within_s
-        response = self._http.send("DELETE", f"/connectors/{name}")
+        ends_s, path = self._clock() + made_within_s, f"/connectors/{quote(name, safe='')}"
+        response = self._http.send("DELETE", path)
         while response.status_code == httpx.codes.NOT_FOUND and self._clock() < ends_s:
             self._sleep(0.1)
-            response = self._http.send("DELETE", f"/connectors/{name}")
+            response = self._http.send("DELETE", path)
         if not response.is_success and response.status_code != httpx.codes.NOT_FOUND:
             raise StackError(f"connector {name}: cannot be removed: {self._words(response)}")
 
@@ -198,9 +269,9 @@ class ConnectWorker:
         """
         parts = self._parts(name)
         for what, part in parts.items():
-            if part["state"] == "FAILED":
-                raise failed(what, self._hide(part.get("trace", "")))
-        return sum(part["state"] == "RUNNING" for part in list(parts.values())[1:])
+            if part.state == "FAILED":
+                raise failed(what, self._hide(part.trace or ""))
+        return sum(part.state == "RUNNING" for part in list(parts.values())[1:])
 
     def has_failed(self, name: str) -> bool:
         """Check that the connector or one of its tasks has failed.
@@ -208,7 +279,7 @@ class ConnectWorker:
         Raises:
             StackError: The worker does not answer, or with an error.
         """
-        return any(part["state"] == "FAILED" for part in self._parts(name).values())
+        return any(part.state == "FAILED" for part in self._parts(name).values())
 
     def states(self, name: str) -> tuple[str, tuple[str, ...]] | None:
         """The state of a connector and of each of its tasks, in the worker's words; `None` where there is no such one.
@@ -216,7 +287,7 @@ class ConnectWorker:
         Raises:
             StackError: The worker does not answer, or with an error.
         """
-        parts = [str(part["state"]) for part in self._parts(name).values()]
+        parts = [str(part.state) for part in self._parts(name).values()]
         return (parts[0], tuple(parts[1:])) if parts else None
 
     def wait_until_running(self, name: str, timeout_s: float = 60.0) -> None:
@@ -231,14 +302,28 @@ class ConnectWorker:
                 raise StackError(f"connector {name}: no task is running after {timeout_s:.0f} s")
             self._sleep(0.1)
 
-    def _parts(self, name: str) -> dict[str, Any]:
+    def _parts(self, name: str) -> dict[str, Part]:
         """The status of the connector and then of each of its tasks, by what a message calls it; nothing of none."""
-        response = self._http.send("GET", f"/connectors/{name}/status")
-        if response.status_code == httpx.codes.NOT_FOUND:
+        status = self.status(name)
+        if status is None:
             return {}
-        status = self._answer(response, f"connector {name}: its status cannot be read")
-        tasks = {f"connector {name}, task {task['id']}": task for task in status["tasks"]}
-        return {f"connector {name}": status["connector"], **tasks}
+        tasks = {f"connector {name}, task {task.id}": task for task in status.tasks}
+        return {f"connector {name}": status.connector, **tasks}
+
+    def _expanded(self, what: str) -> dict[str, Expanded]:
+        """Configuration (`info`) or `status` of all connectors."""
+        response = self._http.send("GET", f"/connectors?expand={what}")
+        return self._shaped(response, f"{self._url}: Kafka Connect cannot list its connectors", EXPANDED)
+
+    def _shaped(self, response: httpx.Response, problem: str, shape: TypeAdapter[Shape]) -> Shape:
+        """The answer, or the problem if it is an error or has another form than Connect's."""
+        answer = self._answer(response, problem)
+        try:
+            return shape.validate_python(answer)
+        except ValidationError as error:
+            raise StackError(
+                f"{problem}: {self._url} gave another answer than Kafka Connect does; a proxy may serve its own page"
+            ) from error
 
     def _answer(self, response: httpx.Response, problem: str) -> Any:
         """The answer, or the problem with the status and the worker's words if it is an error."""
@@ -248,7 +333,13 @@ class ConnectWorker:
 
     def _words(self, response: httpx.Response) -> str:
         answer = parsed(response)
-        return self._hide(str(answer.get("message", answer) if isinstance(answer, dict) else answer))
+        words = str(answer.get("message", answer) if isinstance(answer, dict) else answer)
+        return self._hide(" ".join(words.split()) if words.startswith("<") else words)
+
+
+def config_in(info: Info) -> dict[str, str]:
+    """A connector's settings; those without a value are left out."""
+    return {name: value for name, value in info.config.items() if value is not None}
 
 
 def topics_read(config: Mapping[str, str], used: Iterable[str] = (), there: Iterable[str] = ()) -> tuple[str, ...]:

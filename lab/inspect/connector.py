@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from lab.clients.connect import ConnectWorker, topics_read
+from lab.clients.connect import ConnectWorker, Part, topics_read
 from lab.endpoints import HIDDEN, is_secret
-from lab.errors import ProfileError
+from lab.errors import ProfileError, StackError
 from lab.monitor.connect import causes_in, innermost
 from lab.profiles.problems import suggestion
 
@@ -130,18 +130,20 @@ def read_connector(
     if "topics" not in config and "topics.regex" not in config:
         raise ProfileError(f"connector {name}: got {plugin}, which reads no topic, expected a sink connector")
     status, defaults, used = worker.status(name), worker.defaults(plugin), worker.used_topics(name)
+    if status is None:
+        raise StackError(f"connector {name}: has a configuration and no status; it was made or removed just now")
     clean = cleaner(config, hide)
     topics = topics_read(config, used, there() if "topics.regex" in config else ())
     by_topic = {topic: tuple(indices_of(config, topic)) for topic in topics}
-    own = status["connector"]
+    own = status.connector
     return InspectedConnector(
         name=name,
         plugin=plugin,
-        version=own.get("version") or (defaults or {}).get("connector.plugin.version"),
-        state=own["state"],
+        version=own.version or (defaults or {}).get("connector.plugin.version"),
+        state=own.state,
         reason=reason_in(own, clean),
-        tasks=tuple(Task(task["id"], task["state"], reason_in(task, clean)) for task in status["tasks"]),
-        tasks_max=int(most) if (most := config.get("tasks.max", "1").strip()).isdecimal() else len(status["tasks"]),
+        tasks=tuple(Task(task.id, task.state, reason_in(task, clean)) for task in status.tasks),
+        tasks_max=int(most) if (most := config.get("tasks.max", "1").strip()).isdecimal() else len(status.tasks),
         topics=topics,
         group=config.get("consumer.override.group.id", f"connect-{name}"),
         dead_letters=config.get("errors.deadletterqueue.topic.name") or None,
@@ -189,12 +191,10 @@ def cleaner(config: Mapping[str, str], hide: Callable[[str], str] = str) -> Call
     return clean
 
 
-def reason_in(part: Mapping[str, str], clean: Callable[[str], str]) -> str | None:
+def reason_in(part: Part, clean: Callable[[str], str]) -> str | None:
     """Innermost cause in a trace; `None` without a trace."""
-    if not part.get("trace"):
-        return None
     # A cause may repeat a document, and a terminal obeys control characters.
-    return CONTROL.sub(" ", clean(innermost(causes_in(part["trace"]))))[:300]
+    return CONTROL.sub(" ", clean(innermost(causes_in(part.trace))))[:300] if part.trace else None
 
 
 def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:

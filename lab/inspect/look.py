@@ -15,7 +15,7 @@ from lab.inspect.connector import InspectedConnector, read_connector
 from lab.inspect.figures import figures_of
 from lab.inspect.index import NONE, InspectedIndex, inspected_index
 from lab.inspect.limits import Bottleneck, Pipeline, bottleneck_of, why_unknown
-from lab.inspect.readings import PipelineReader, Reading, answer_of, parts_of, watch
+from lab.inspect.readings import NOT_READ, PipelineReader, Reading, answer_of, parts_of, reason_of, watch
 
 Value = TypeVar("Value")
 ANSWER_TIMEOUT_S = 10.0
@@ -125,8 +125,8 @@ def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value
     """A value, or `None` and the reason among the lost."""
     try:
         return read()
-    except (StackError, LookupError) as error:
-        lost[source] = str(error)
+    except NOT_READ as error:
+        lost[source] = reason_of(error)
         return None
 
 
@@ -165,10 +165,11 @@ def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:
     Raises:
         StackError: No node answers.
     """
-    with suppress(LookupError):
+    unknown = (LookupError, TypeError, AttributeError)
+    with suppress(*unknown):
         version = answer_of(cluster, "/")["version"]
         return engine_called(version.get("distribution")), str(version["number"])
-    with suppress(LookupError):
+    with suppress(*unknown, ValueError):
         nodes = answer_of(cluster, "/_nodes/process?filter_path=nodes.*.version")["nodes"]
         return DEFAULT.engine, min(str(node["version"]) for node in nodes.values())
     return DEFAULT.engine, None

@@ -30,6 +30,9 @@ LONGEST_NAMES = 200
 MOST_FAILURES = 3
 """A source that failed so often is asked no more: each of its timeouts would delay the others."""
 
+NOT_READ = (StackError, KafkaException, httpx.HTTPError, LookupError, ValueError, TypeError, AttributeError)
+"""Errors of one source; the last four also of an answer that has another form than the server's."""
+
 COPY = {
     "index_total": "indexing.index_total",
     "index_time_ms": "indexing.index_time_in_millis",
@@ -157,8 +160,8 @@ class PipelineReader:
             if len(failures) < MOST_FAILURES:
                 try:
                     return read() if read else None
-                except (StackError, KafkaException, httpx.HTTPError, LookupError, ValueError) as error:
-                    failures.append(error.args[0].str() if isinstance(error, KafkaException) else str(error))
+                except NOT_READ as error:
+                    failures.append(reason_of(error))
             lost[source] = failures[-1]
             return None
 
@@ -248,6 +251,15 @@ def answer_of(cluster: ElasticsearchClient | None, path: str) -> dict[str, Any]:
     if isinstance(answer or {}, dict):
         return dict(answer or {})
     raise LookupError("got no JSON object; a proxy may serve its own page")
+
+
+def reason_of(error: Exception) -> str:
+    """Why a source could not be read."""
+    if isinstance(error, KafkaException):
+        return str(error.args[0].str())
+    if isinstance(error, StackError | httpx.HTTPError) or type(error) is LookupError:
+        return str(error)
+    return "its answer has another form than expected; a proxy may serve its own page"
 
 
 def figures_at(stats: Any, paths: Mapping[str, str]) -> dict[str, int]:

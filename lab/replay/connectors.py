@@ -1,5 +1,6 @@
 """Dead letters of connectors that run in a worker: their queue, and a way beside the connector back into the index."""
 
+import re
 import secrets
 from collections.abc import Mapping
 
@@ -82,7 +83,7 @@ def beside(config: Mapping[str, str], queue: str, source: str, unfinished: str |
     chain = [RENAMING, *filter(None, (name.strip() for name in config.get("transforms", "").split(",")))]
     renaming = {"type": "org.apache.kafka.connect.transforms.RegexRouter", "regex": ".*", "replacement": source}
     own = {
-        "name": BESIDE + config["name"],
+        "name": BESIDE + re.sub(r"[^\w.-]", "-", config["name"]),
         "topics": topic,
         "tasks.max": "1",
         "transforms": ",".join(chain),

@@ -13,7 +13,7 @@ from confluent_kafka import Message
 from lab.cli.inspect import json_of, print_screen
 from lab.clients.kafka import KafkaTopics
 from lab.endpoints import Endpoints
-from lab.errors import ProfileError
+from lab.errors import ProfileError, StackError
 from lab.inspect import look as looking
 from lab.inspect import readings
 from lab.inspect.look import Inspection, look
@@ -271,3 +271,33 @@ def test_a_page_in_place_of_json_is_a_part_that_is_not_read(served: Served) -> N
     inspection = inspected(served)
 
     assert (inspection.engine, list(inspection.lost)) == (None, ["nodes"])
+
+
+@pytest.mark.parametrize(
+    "answer", [[], [[1]], "<html>", {}, {"orders": "x"}, {"version": 7, "nodes": [], "indices": 3}]
+)
+@pytest.mark.parametrize("path", ANSWERS)
+def test_an_answer_of_another_form_is_a_sentence_or_a_part_that_is_not_read(
+    served: Served, path: str, answer: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the worker or of the cluster, at each path; never an error of Python's."""
+    served.answers[path] = answer
+    try:
+        inspection = inspected(served)
+    except StackError as error:
+        assert "a proxy may serve its own page" in str(error)  # noqa: PT017 - either is right
+        return
+    print_screen(inspection)
+    told = capsys.readouterr().out + orjson.dumps(json_of(inspection), default=str).decode()
+    assert "object" not in inspection.lost.values()
+    assert "has no attribute" not in told
+
+
+@pytest.mark.parametrize("name", ["shop/orders", "100%", ".."])
+def test_a_name_that_no_path_can_hold_is_looked_up_among_all(served: Served, name: str) -> None:
+    """Jetty, Connect's server, rejects such a path, encoded or not."""
+    served.answers["/connectors"] = {name: {"info": {"config": CONFIG}, "status": STATUS}}
+
+    found = look(served.endpoints, name, seconds=0.0).pipeline.connector
+
+    assert (found.name, found.running_tasks, found.value("batch.size")) == (name, 1, "20")
