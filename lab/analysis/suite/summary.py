@@ -70,11 +70,14 @@ def summary(findings: Findings) -> str:
             " have it. Give the suite more time (`--minutes`) or more repeats; if runs have failed, the warnings say"
             " why."
         )
-    reliability = [_checked(findings, checks), *(_per_entity(findings, pair) for pair in findings.pairs)]
+    reliability = [
+        _checked(findings, checks, alone=not known),
+        *(_per_entity(findings, pair) for pair in findings.pairs),
+    ]
     last = "; ".join(text for text in reliability if text)
     nothing = f"Nothing but the control itself was compared, over {findings.repeats}."
     differences = " ".join(_differences(findings, metric) for metric in known) or nothing
-    return f"{differences} {last[:1].upper()}{last[1:]}."
+    return f"{differences} {last[:1].upper()}{last[1:]}." if last else differences
 
 
 def _compared(findings: Findings, metric: MetricKey) -> list[Effect]:
@@ -138,8 +141,12 @@ def _checks(findings: Findings) -> list[tuple[MetricKey, Effect]]:
     return [(metric, check) for metric, check in checks if check is not None and check.verdict != TOO_FEW]
 
 
-def _checked(findings: Findings, checks: Sequence[tuple[MetricKey, Effect]]) -> str:
-    """Clause on the control against itself (A/A)."""
+def _checked(findings: Findings, checks: Sequence[tuple[MetricKey, Effect]], *, alone: bool) -> str:
+    """Clause on the control against itself (A/A); of one without a difference the table's row is enough.
+
+    Args:
+        alone: Nothing else was compared.
+    """
     if findings.plan.repetition is None:
         return "the suite has no A/A check, which would show what the method reports where nothing differs"
     if not checks:
@@ -147,7 +154,7 @@ def _checked(findings: Findings, checks: Sequence[tuple[MetricKey, Effect]]) -> 
     told = " and ".join(f"{verdict_of(check)} in {lower_first(metric_label(metric))}" for metric, check in checks)
     if any(is_detected(check) for _, check in checks):
         return f"but the control shows a difference from itself (A/A: {told}): distrust differences of that size"
-    return f"the control against itself (A/A) is {told}"
+    return f"the control against itself (A/A) is {told}" if alone else ""
 
 
 def _per_entity(findings: Findings, pair: Pair) -> str:
