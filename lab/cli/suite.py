@@ -47,8 +47,9 @@ from lab.display import print_report
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles import Profile
 from lab.profiles.files import REPOSITORY as ROOT
+from lab.profiles.loads import checked_rate
 from lab.profiles.races import ad_hoc_suite
-from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
+from lab.profiles.suites import Measures, Suite, load_suite
 from lab.records.marks import NO_MARKS, Marks
 from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import SUITES, RunFolder, become_latest, check_runs

@@ -2,9 +2,20 @@
 
 from collections.abc import Mapping
 from math import inf
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PositiveInt, Tag
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 
@@ -87,6 +98,50 @@ class Drain(SendsNoQueries, HasNoRate, LoadSection):
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
 
+MOST_PERCENT = 200
+"""Beyond the limit, to see what happens there."""
+
+
+def checked_rate(rate: object) -> str:
+    """A rate of documents, such as `600` or `70 %`, as it is written down.
+
+    Raises:
+        PydanticCustomError: It is none.
+    """
+    number, percent, rest = str(rate).replace(" ", "").partition("%")
+    try:
+        value = float(number if percent else number.removesuffix("/s"))
+    except ValueError:
+        value = 0.0
+    if rest or not 0 < value < inf or (percent and value > MOST_PERCENT):
+        raise PydanticCustomError(
+            "rate", "documents per second, such as `600`, or a share of the limit, such as `70 %`"
+        )
+    return f"{value:g} %" if percent else f"{value:g}"
+
+
+def _stage_rate(written: object) -> str:
+    return "fast" if written == "fast" else checked_rate(written)
+
+
+class Stage(Section):
+    """Part of a stream: so many documents, at a rate of their own."""
+
+    documents: PositiveInt | None = Field(None, description="How many of them; of the last stage, the rest")
+    rate: Annotated[str, BeforeValidator(_stage_rate)] | None = Field(
+        None,
+        description="documents per second, such as `600`; `70 %` of the limit that the first stage has shown; `fast`: "
+        "as fast as Kafka takes them. By default the load's",
+    )
+
+
+class Pause(Section):
+    """A time in which the nodes of the cluster are paused: they take connections, and answer nothing."""
+
+    after_s: float = Field(gt=0, description="From the first due time of the last stage to the pause")
+    seconds: float = Field(gt=0, description="How long it lasts")
+
+
 class Stream(LoadSection):
     """The connector runs while documents are produced at a rate."""
 
@@ -97,7 +152,36 @@ class Stream(LoadSection):
     rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all processes or connections")
     queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
     ramp: Ramp | None = Field(None, description="Raise that rate until documents take too long, end to end")
+    stages: tuple[Stage, ...] = Field(
+        (),
+        description="Parts with rates of their own. A `fast` first one is in the topic before the pipeline starts: how "
+        "fast it is drained is the pipeline's limit",
+    )
+    pause: Pause | None = Field(None, description="Pause the nodes of the cluster for a while (local servers only)")
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
+
+    @model_validator(mode="after")
+    def _stages_fit(self) -> Self:
+        """Refuse stages that cannot be produced."""
+        stages = self.stages
+        if any(stage.documents is None for stage in stages[:-1]):
+            raise PydanticCustomError("stages", "`documents` of every stage but the last one")
+        knows_limit = bool(stages) and stages[0].rate == "fast"
+        if any(stage.rate and stage.rate.endswith("%") for stage in stages) and not knows_limit:
+            raise PydanticCustomError(
+                "stages", "`rate: fast` of the first stage, since another is a share of the limit"
+            )
+        if stages and (self.ramp or self.queries):
+            raise PydanticCustomError("stages", "no `ramp` and no `queries` beside `stages`")
+        if self.pause and not stages:
+            raise PydanticCustomError("pause", "`stages` beside `pause`")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_absent_stages(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A stream without them leaves records, and fingerprints, as they were before there were such keys."""
+        values: dict[str, Any] = written(self)
+        return {name: value for name, value in values.items() if value or name not in ("stages", "pause")}
 
 
 def _pace(written: object) -> object:

@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from lab.profiles.effects import effect_of
 from lab.profiles.files import REPOSITORY, file_of, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS
 from lab.profiles.loader import ListEntry, list_entry, load_profile, override
+from lab.profiles.loads import checked_rate
 from lab.profiles.located import Located
 from lab.profiles.models import Profile, Section
 from lab.profiles.problems import Problem, refusal, suggestion
@@ -35,32 +35,12 @@ def _metric(text: object) -> object:
     return name, scope
 
 
-def checked_rate(rate: object) -> str:
-    """A rate at which a suite streams, such as `600` or `70 %`, as it is written down.
-
-    Raises:
-        PydanticCustomError: It is none.
-    """
-    number, percent, rest = str(rate).replace(" ", "").partition("%")
-    try:
-        value = float(number if percent else number.removesuffix("/s"))
-    except ValueError:
-        value = 0.0
-    if rest or not 0 < value < inf or (percent and value > MOST_PERCENT):
-        raise PydanticCustomError(
-            "rate", "documents per second, such as `600`, or a share of the limit, such as `70 %`"
-        )
-    return f"{value:g} %" if percent else f"{value:g}"
-
-
 def rate_docs_per_s(rate: str, limit_docs_per_s: float) -> float:
     """A checked rate in documents per second, where servers take so many."""
     number, percent, _ = rate.partition(" %")
     return float(number) / 100 * limit_docs_per_s if percent else float(number)
 
 
-MOST_PERCENT = 200
-"""Beyond the limit, to see what happens there."""
 Rate = Annotated[str, BeforeValidator(checked_rate)]
 
 

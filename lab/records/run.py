@@ -296,6 +296,33 @@ class Phase(Record):
     ended_s: float
 
 
+class StageRecord(Record):
+    """One stage of a stream, as it was produced.
+
+    Attributes:
+        rate_docs_per_s: `None`: as fast as Kafka took them.
+    """
+
+    documents: Count
+    rate_docs_per_s: float | None
+    started_s: float
+    ended_s: float
+
+
+class Course(Record):
+    """A stream in stages.
+
+    Attributes:
+        limit_docs_per_s: What the index grew by while the first stage was drained; `None` where it was not.
+        paused_s: When the nodes of the cluster were paused, and when not any more; `None` where they were not.
+    """
+
+    stages: tuple[StageRecord, ...]
+    limit_docs_per_s: float | None = None
+    paused_s: float | None = None
+    resumed_s: float | None = None
+
+
 class Run(Record):
     """Record of a run: its phases, settings and outcome. Figures are made from the samples, and are not in here.
 
@@ -310,6 +337,7 @@ class Run(Record):
         content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
         query_load: Queries that were sent side by side; `None` where there were none.
         document_ramp: The steps of a stream whose rate rises; `None` for every other load.
+        course: The stages of a stream that has some; `None` for every other load.
         layout: The index of a load of queries alone, which earlier runs may have made; `None` for every other one.
         deployment: Of a run whose profile says `maintain`; `None` for every other one.
         drivers: Of a stream that several drivers on other hosts sent, by share; empty for every other load.
@@ -344,6 +372,7 @@ class Run(Record):
     query_load: QueryLoadResult | None = None
     layout: Layout | None = None
     document_ramp: DocumentRamp | None = None
+    course: Course | None = None
     deployment: Deployment | None = None
     drivers: tuple[Driver, ...] = ()
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)

@@ -7,8 +7,8 @@ from pydantic_core import PydanticCustomError
 
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT
 from lab.errors import ProfileError
+from lab.profiles.loads import checked_rate
 from lab.profiles.problems import suggestion
-from lab.profiles.suites import checked_rate
 from lab.records.suite import MetricKey
 from lab.records.tune import Bound, Goal, GoalName
 

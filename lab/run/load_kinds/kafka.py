@@ -9,11 +9,12 @@ from lab.profiles.index_settings import refresh_interval_s
 from lab.profiles.models import Drain, Recorded, Stream
 from lab.records.drivers import Driver
 from lab.records.queries import DocumentRamp
-from lab.records.run import Delivery
+from lab.records.run import Course, Delivery
 from lab.run.load.driven import DrivenStream
 from lab.run.load.produce import Producing
 from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
+from lab.run.load.stages import Stages
 from lab.run.load.warm_up import StreamWarmUp
 from lab.run.load_kinds.base import NO_HISTOGRAMS, Clients, L, Latest, Loading, Steps
 from lab.run.phases import RunContext
@@ -177,6 +178,7 @@ class Streaming(KafkaLoading[Stream | Recorded]):
         self.warm_up = StreamWarmUp(self.sink.histograms)
         self.sending: QuerySending | None = None
         self.document_ramp: DocumentRamp | None = None
+        self.course: Course | None = None
         self.drivers: tuple[Driver, ...] = ()
 
     def sources(self) -> Sources:
@@ -196,6 +198,11 @@ class Streaming(KafkaLoading[Stream | Recorded]):
 
     def stream(self, latest: Latest) -> None:
         """Start the sink, produce every document, and wait until the sink has committed all records."""
+        if isinstance(self.section, Stream) and self.section.stages:
+            stages = Stages(self.producing, self.sink, self.section, latest=latest, check=self.check)
+            self.delivered, self.course = stages.run()
+            self.sink.drain(latest, self.delivered.delivered)
+            return
         self.sink.start()
         if self.sending:
             self.sending.go()
@@ -236,4 +243,4 @@ class Streaming(KafkaLoading[Stream | Recorded]):
 
     def record(self) -> dict[str, Any]:
         """The fields of `Run` about a load through Kafka, and those of a stream."""
-        return {**super().record(), "document_ramp": self.document_ramp, "drivers": self.drivers}
+        return {**super().record(), "document_ramp": self.document_ramp, "course": self.course, "drivers": self.drivers}
