@@ -7,6 +7,7 @@ each in use.
 
 import random
 import time
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -180,6 +181,19 @@ class ProgramPipeline(Pipeline):
 
 PIPELINES: Final[Registry[type[Pipeline]]] = Registry("pipeline", Pipeline, {}, ProfileError)
 """Pipelines of installed packages; our connector and `sink.command` are none that a profile names here."""
+
+
+def example_pipelines(root: Path) -> dict[str, Path]:
+    """Pipelines of the packages in `examples/`, installed or not → the package's folder, below the checkout."""
+    return {
+        name: file.parent.relative_to(root)
+        for file in sorted((root / "examples").glob("*/pyproject.toml"))
+        for name in tomllib.loads(file.read_text("utf-8"))
+        .get("project", {})
+        .get("entry-points", {})
+        .get("sluice.pipelines", ())
+    }
+
 
 # --- questions --------------------------------------------------------------------------------------------------------
 

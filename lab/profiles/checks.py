@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.engines import DEFAULT, ENGINES, Engine, Release, parsed_version
-from lab.extensions import PIPELINES
+from lab.extensions import PIPELINES, example_pipelines
 from lab.profiles.connector_keys import connector_key_problems
 from lab.profiles.datasets import KnownDataset, dataset_in
 from lab.profiles.files import names_in
@@ -88,7 +88,8 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
         if entry is not None and (names := names_in(folder, root, ".json")):
             yield from unknown_name(entry, ".".join(key), what, names)
     if (pipeline := tree.at("sink", "pipeline")) is not None:
-        yield from unknown_name(pipeline, "sink.pipeline", "pipeline", PIPELINES)
+        # One of our examples may not be installed: that is no mistake of the file, and a suite goes without it.
+        yield from unknown_name(pipeline, "sink.pipeline", "pipeline", {*PIPELINES, *example_pipelines(root)})
 
 
 _OF_OTHER_LOADS: tuple[tuple[Collection[str], str], ...] = (

@@ -152,13 +152,24 @@ class Stream(LoadSection):
     rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all processes or connections")
     queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
     ramp: Ramp | None = Field(None, description="Raise that rate until documents take too long, end to end")
-    stages: tuple[Stage, ...] = Field(
-        (),
+    stages: list[Stage] = Field(
+        default_factory=list,
         description="Parts with rates of their own. A `fast` first one is in the topic before the pipeline starts: how "
         "fast it is drained is the pipeline's limit",
     )
     pause: Pause | None = Field(None, description="Pause the nodes of the cluster for a while (local servers only)")
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
+
+    def stages_s(self, documents: int) -> float:
+        """Least time of the stages whose rates are known, or of the pause."""
+        seconds = self.pause.after_s + self.pause.seconds if self.pause else 0.0
+        at_rates = 0.0
+        for stage in self.stages:
+            part = min(documents, stage.documents or documents)
+            documents -= part
+            if stage.rate is None or stage.rate[-1].isdigit():
+                at_rates += part / float(stage.rate or self.rate_docs_per_s)
+        return max(seconds, at_rates)
 
     @model_validator(mode="after")
     def _stages_fit(self) -> Self:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import runs_left
 from lab.profiles import Profile, QueryOnly
-from lab.profiles.models import BOUNDS, Recorded
+from lab.profiles.models import BOUNDS, Recorded, Stream
 from lab.profiles.suites import AGAIN, Measures, Suite, SuiteVariant
 from lab.profiles.suites import Crossing as WantedCrossing
 from lab.records.run import Run
@@ -210,6 +210,8 @@ def load_s(profile: Profile, documents: int | None, recorded_s: float | None = N
         return recorded_s and recorded_s / load.speed
     if isinstance(load, QueryOnly):
         return load.queries.warm_up_s + load.queries.duration_s if load.queries.duration_s else None
+    if isinstance(load, Stream) and load.stages:
+        return (load.stages_s(documents) or None) if documents else None
     return documents / load.rate_docs_per_s if documents and load.rate_docs_per_s else None
 
 

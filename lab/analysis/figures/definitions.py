@@ -68,6 +68,13 @@ delivery_latency_ms_{p50,p99} | ms | Delivery latency
     Due time until Kafka acknowledged
 end_to_end_latency_ms_{p50,p90,p99,p99_9,max} | ms | End to end
     Due time until Elasticsearch acknowledged; of a stream, without its first 5 s
+index_delay_ms_{p50,p99} | ms | From topic to index
+    Record in the topic until the index has grown by it, told from outside by the samples and as fine as their
+    interval; of a stream without its first 5 s, of one in stages the last one
+catch_up_s | s | Caught up after
+    From the end of a spike, or of a pause of the cluster, until nothing waited for more than two seconds.
+limit_docs_per_s | docs/s | Limit of the pipeline
+    Growth of the index per second while a stream's first stage was drained.
 bulk_service_time_ms_{p50,p99} | ms | Bulk service time
     Bulk request sent until its answer was read
 bulk_size_docs_mean | docs | Documents per bulk

@@ -143,7 +143,7 @@ def requested_rate_docs_per_s(run: Run) -> float | None:
     """The rate that a load was asked for; `None` for as fast as possible, and for a ramp."""
     if run.direct is not None:
         return run.direct.rate_docs_per_s
-    is_at_one = run.load == "stream" and run.document_ramp is None
+    is_at_one = run.load == "stream" and run.document_ramp is None and run.course is None
     return run.delivery.rate_docs_per_s if run.delivery and is_at_one else None
 
 
@@ -185,7 +185,7 @@ def _producer(run: Run, stages: Evidence) -> Limit | None:
     if run.delivery is None or run.load != "stream" or not stages.lag_is_small:
         return None
     is_timed = requested_rate_docs_per_s(run) is not None or run.delivery.pace is not None
-    has_schedule = is_timed or run.document_ramp is not None
+    has_schedule = is_timed or run.document_ramp is not None or run.course is not None
     if has_schedule and not is_delivered_late(run):
         return None
     late = run.delivery.late_documents

@@ -14,6 +14,7 @@ from lab.analysis.figures.cost import (
     used,
 )
 from lab.analysis.figures.definitions import BY_NAME, metric
+from lab.analysis.figures.delay import of_delay
 from lab.analysis.figures.deployment import of_deployment
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent, probe_slowdown
 from lab.analysis.figures.indices import of_indices
@@ -171,6 +172,7 @@ def through_kafka(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
         percentiles = end_to_end_ms(run)
         for name in ("p50", "p90", "p99", "p99_9", "max"):
             yield metric(f"end_to_end_latency_ms_{name}", percentiles.get(name))
+    yield from of_delay(run, load)
     lags = [sample.kafka.lag_records for sample in load if sample.kafka and sample.phase == "load"]
     yield metric("lag_records_max", max(lags, default=None))
 

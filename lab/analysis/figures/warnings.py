@@ -116,7 +116,7 @@ def short_window(cut: Windows) -> RunWarning | None:
 
 def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
     """The rate rose or fell all along, so that its mean is that of no state at all; a ramp's is meant to."""
-    if cut.is_steady is not False or run.document_ramp is not None:
+    if cut.is_steady is not False or run.document_ramp is not None or run.course is not None:
         return None
     rates = cut.rates_per_s
     half = len(rates) // 2

@@ -5,7 +5,7 @@ import string
 from pathlib import Path
 
 from lab.errors import ProfileError
-from lab.extensions import PIPELINES
+from lab.extensions import PIPELINES, example_pipelines
 from lab.profiles import Profile
 from lab.profiles.connector_keys import OURS
 from lab.profiles.mapping import load_template
@@ -47,7 +47,14 @@ def missing_pipeline(profile: Profile, root: Path) -> str | None:
         return missing_program(profile.sink.command[0], root)
     if profile.sink.pipeline is None:
         return None
-    where, pipeline = f"sink.pipeline: {profile.sink.pipeline}", PIPELINES[profile.sink.pipeline]
+    where = f"sink.pipeline: {profile.sink.pipeline}"
+    if profile.sink.pipeline not in PIPELINES:
+        folder = example_pipelines(root)[profile.sink.pipeline]
+        return (
+            f"{where}: not installed; pip install --no-deps --target FOLDER {folder}, set SLUICE_EXTENSIONS to that "
+            f"folder's absolute path, and see {folder}"
+        )
+    pipeline = PIPELINES[profile.sink.pipeline]
     try:
         lack = pipeline.lacks(profile.sink.config)
     except Exception as error:
