@@ -35,8 +35,8 @@ def of_delay(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
     delays = delays_s(arrived, indexed, began_s + WARM_UP_S, ended_s)
     for name, percent in (("p50", 50), ("p99", 99)):
         yield metric(f"index_delay_ms_{name}", float(np.percentile(delays, percent)) * 1000 if len(delays) else None)
-    if course and (ended_s := event_end_s(course)) is not None:
-        yield metric("catch_up_s", catch_up_s(arrived, indexed, ended_s))
+    if course and (since_s := event_end_s(course)) is not None:
+        yield metric("catch_up_s", catch_up_s(arrived, indexed, since_s))
     if course and course.limit_docs_per_s is not None:
         yield metric("limit_docs_per_s", course.limit_docs_per_s)
 
