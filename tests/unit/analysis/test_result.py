@@ -12,7 +12,7 @@ from lab.analysis.result import analyse, write_result
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
 from lab.records.result import Result, Window
-from lab.records.run import SinkHistograms, WarningKind
+from lab.records.run import Course, Run, SinkHistograms, StageRecord, WarningKind
 from lab.records.samples import ElasticsearchSample, ProcessSample, Sample
 from tests.unit.analysis.deployment_truth import deployed_run
 from tests.unit.analysis.query_truth import QueryTruth, analysed, step
@@ -301,6 +301,16 @@ def test_every_metric_is_on_its_page_with_its_scopes() -> None:
     assert on_page == {of.name: ", ".join(kind.documented for kind in kinds_of(of.name)) for of in DEFINITIONS}
 
 
+def in_stages(truth: Truth) -> Run:
+    """A stream whose first stage was drained, and whose second one came at once."""
+    drained, spike = (
+        StageRecord(documents=10, rate_docs_per_s=None, started_s=began_s, ended_s=began_s + 1)
+        for began_s in (1.0, 2.0)
+    )
+    course = Course(stages=(drained, spike), limit_docs_per_s=100.0)
+    return run(truth).model_copy(update={"load": "stream", "course": course})
+
+
 def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Path) -> None:
     """Names and scopes together tell figures apart, and each scope is one that its metric may have."""
     ramp = (step(40.0, 76.8), step(62.5, 122.8))
@@ -309,6 +319,7 @@ def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Pat
         analysed(tmp_path / "queries", QueryTruth(rate_per_s=30.0, steps=ramp)).result,
         analyse(written(tmp_path / "indices", *into_indices(Truth(), 5, 3))).result,
         analyse(written(tmp_path / "deployed", deployed_run(), samples(Truth()))).result,
+        analyse(written(tmp_path / "stages", in_stages(Truth()), samples(Truth()))).result,
     ]
     named = {metric.name for result in results for metric in result.metrics}
     of_an_empty_sink = {"consumed_rate_docs_per_s"}
