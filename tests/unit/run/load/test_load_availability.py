@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lab.extensions import example_pipelines
 from lab.profiles import Dataset, Direct, Profile, Sink
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.plugin import PLUGIN_PATH, folders_fingerprint, given_plugin_folders
@@ -114,3 +115,19 @@ def test_other_plugins_have_another_fingerprint(tmp_path: Path) -> None:
     (folder / "rival-1.0" / "other.jar").write_bytes(b"another size")
     assert folders_fingerprint([folder]) != before
     assert folders_fingerprint([]) == ""
+
+
+def test_a_pipeline_of_an_example_that_is_not_installed_is_told_with_how_to_get_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
+    """A suite goes without it."""
+    monkeypatch.delenv("SLUICE_EXTENSIONS", raising=False)
+    package = root / "examples" / "shovel"
+    package.mkdir(parents=True)
+    (package / "pyproject.toml").write_text('[project.entry-points."sluice.pipelines"]\nshovel = "of:It"\n')
+    (root / "examples" / "bare").mkdir()
+    (root / "examples" / "bare" / "pyproject.toml").write_text('[project]\nname = "bare"\n')
+    assert example_pipelines(root) == {"shovel": Path("examples/shovel")}
+    assert why_not_here(profile(pipeline="shovel"), root) == message(
+        "sink.pipeline", "shovel", "pip install", "examples/shovel", "SLUICE_EXTENSIONS"
+    )
