@@ -42,7 +42,7 @@ def producers(profile: Profile, window: Sequence[Sample], point: LivePoint) -> S
         delivered = sum(partition["end"] for partition in read["partitions"])
     return {
         "rate": point.produced_docs_per_s,
-        "target_rate": None if profile.load.ramp else profile.load.rate_docs_per_s,
+        "target_rate": profile.load.one_rate_docs_per_s,
         "delivered": delivered,
     }
 

@@ -200,7 +200,7 @@ class RunView:
             "pid_alive": self.is_alive,
             "load": profile.load.mode if profile else None,
             "via": profile.load.via if profile else None,
-            "target_rate": profile.load.rate_docs_per_s if profile else None,
+            "target_rate": profile.load.one_rate_docs_per_s if profile else None,
             "state": self.state(),
             "points": [point.row() for point in self.points],
             "charts": self.charts(),

@@ -128,7 +128,7 @@ def delivery(profile: Profile, window: Sequence[Sample]) -> Delivery:
     return Delivery(
         source_bytes=0,
         entities=0,
-        rate_docs_per_s=None if profile.load.ramp else profile.load.rate_docs_per_s,
+        rate_docs_per_s=profile.load.one_rate_docs_per_s,
         first_intended_s=window[0].at_s,
         last_acknowledged_s=window[0].at_s,
         late_documents=0,

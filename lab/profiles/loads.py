@@ -71,6 +71,13 @@ class LoadSection(Section):
     uses_kafka: ClassVar[bool] = False
     fills_index: ClassVar[bool] = True
 
+    @property
+    def one_rate_docs_per_s(self) -> float | None:
+        """Rate of all its documents; `None` where they have none, or several."""
+        has_several = getattr(self, "ramp", None) or getattr(self, "stages", None)
+        rate: float | None = None if has_several else getattr(self, "rate_docs_per_s", None)
+        return rate
+
 
 class SendsNoQueries:
     """Loads that send no queries meanwhile, and whose rate nothing bounds."""

@@ -107,13 +107,14 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
 
 
 def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
-    """The stage with no slack; `None` when the samples show none, or there are too few of them.
+    """The stage with no slack; `None` when the samples show none, there are too few, or the load was one in stages.
 
     Asked in this order, the first that applies: the profile's own rate; Elasticsearch throttling itself for its merges;
     the machine's cores; the disk that they waited for; the producer; Elasticsearch's write threads; the broker; the
     sink, or the sender of a direct load.
     """
-    if len(answered(window)) < 2:
+    # Stages differ in what limits them, and a mean over all of them says nothing of any.
+    if len(answered(window)) < 2 or run.course is not None:
         return None
     stages = evidence(run, window)
     return (
@@ -143,7 +144,7 @@ def requested_rate_docs_per_s(run: Run) -> float | None:
     """The rate that a load was asked for; `None` for as fast as possible, and for a ramp."""
     if run.direct is not None:
         return run.direct.rate_docs_per_s
-    is_at_one = run.load == "stream" and run.document_ramp is None and run.course is None
+    is_at_one = run.load == "stream" and run.document_ramp is None
     return run.delivery.rate_docs_per_s if run.delivery and is_at_one else None
 
 
@@ -185,7 +186,7 @@ def _producer(run: Run, stages: Evidence) -> Limit | None:
     if run.delivery is None or run.load != "stream" or not stages.lag_is_small:
         return None
     is_timed = requested_rate_docs_per_s(run) is not None or run.delivery.pace is not None
-    has_schedule = is_timed or run.document_ramp is not None or run.course is not None
+    has_schedule = is_timed or run.document_ramp is not None
     if has_schedule and not is_delivered_late(run):
         return None
     late = run.delivery.late_documents

@@ -311,6 +311,11 @@ def in_stages(truth: Truth) -> Run:
     return run(truth).model_copy(update={"load": "stream", "course": course})
 
 
+def test_nothing_is_said_to_limit_a_stream_in_stages(tmp_path: Path) -> None:
+    """A drained stage and a paused cluster have limits of their own."""
+    assert analyse(written(tmp_path, in_stages(Truth()), samples(Truth()))).result.limited_by is None
+
+
 def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Path) -> None:
     """Names and scopes together tell figures apart, and each scope is one that its metric may have."""
     ramp = (step(40.0, 76.8), step(62.5, 122.8))

@@ -163,3 +163,10 @@ def test_a_stream_without_stages_is_written_as_before_there_were_some() -> None:
     assert not {"stages", "pause"} & plain.model_dump().keys()
     staged = Stream.model_validate({"mode": "stream", "rate_docs_per_s": 10.0, "stages": [{}]})
     assert Stream.model_validate(staged.model_dump()) == staged
+
+
+def test_a_stream_in_stages_has_no_rate_that_all_documents_share() -> None:
+    """The page holds what is produced against such a rate."""
+    load = {"mode": "stream", "rate_docs_per_s": 10.0}
+    assert Stream.model_validate(load).one_rate_docs_per_s == 10
+    assert Stream.model_validate({**load, "stages": [{"documents": 5}, {"rate": "5"}]}).one_rate_docs_per_s is None
