@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -257,6 +258,9 @@ class LocalStack:
         if state is not None and not state.kept and state.owner != identity_of():
             self.stop()
         ours = {entry.pid for entry in self.servers()}
+        for process in server.marked_processes(self.folder):
+            # A run with `load.pause` that was killed leaves nodes that take connections and never answer.
+            server.signal_quietly(process, signal.SIGCONT)
         server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in ours)
         self.remove_orphans()
         self.groups.reset()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from lab.errors import StackError
@@ -161,3 +162,12 @@ def test_the_data_of_a_run_is_gone_when_the_next_begins(stack: LocalStack) -> No
         (folder / "old").write_text("")
     assert not (stack._data_folder(kept=False) / "old").exists()
     assert (stack._data_folder(kept=True) / "old").exists()
+
+
+def test_a_node_that_a_killed_run_has_paused_goes_on(stack: LocalStack) -> None:
+    """It would take connections and answer none."""
+    stack.ensure(ALL, kept=True)
+    node = psutil.Process(pids(stack)["elasticsearch-1"])
+    node.suspend()
+    stack.remove_leftovers()
+    assert node.status() != psutil.STATUS_STOPPED
