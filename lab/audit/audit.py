@@ -34,6 +34,7 @@ class Plan:
     Attributes:
         content: `none`, `sample` or `all`.
         ignored: Fields that are not compared.
+        topic_id: Of the topic that the audit began with.
     """
 
     topic: Topic
@@ -44,6 +45,7 @@ class Plan:
     pipeline: Pipeline
     content: str = "sample"
     ignored: Sequence[str] = ()
+    topic_id: str = ""
 
     @property
     def compares_all(self) -> bool:
@@ -142,6 +144,7 @@ class Audit:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def _read_topic(self, what: str) -> None:
+        refuse_another(self.plan.topic, self.plan.topic_id)
         reached, total = self._store.reached(), self.plan.inside.offsets
         done = self._store.count("records")
         for rows in self.plan.topic.rows(self.plan.inside, reached, self.plan.rule, self._hashed):
@@ -350,6 +353,14 @@ class Audit:
             step = max(SAMPLE_STRETCH, (last - first) // number)
             stretches[partition] = [(at, min(last, at + SAMPLE_STRETCH) - 1) for at in range(first, last, step)]
         return stretches
+
+
+def refuse_another(topic: Topic, topic_id: str) -> None:
+    """Raise ProfileError for a topic that was deleted and made again: offsets of the two say nothing of each other."""
+    if topic.identity() != topic_id:
+        raise ProfileError(
+            f"topic {topic.name}: was deleted and made again since the audit began; begin anew without --resume"
+        )
 
 
 def document_row(hit: Mapping[str, Any], contents: Contents | None, rule: IdRule) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from lab.audit.audit import Outcome
 from lab.audit.ids import Record
 from lab.audit.judge import Finding, Kind
 from lab.audit.topic import Topic
-from lab.errors import StackError, writing
+from lab.errors import StackError, unwritable, writing
 from lab.files import write_whole
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION
 
@@ -69,10 +69,15 @@ def finding_file(folder: Path | None) -> Iterator[IO[bytes] | None]:
     if folder is None:
         yield None
         return
-    with writing(folder):
+    path = folder / "findings.ndjson"
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "findings.ndjson").open("wb") as file:
-            yield file
+        file = path.open("wb")
+    except OSError as error:
+        raise unwritable(f"-o: {folder}: cannot be written", error) from error
+    # What is left in the buffer is written when it is closed.
+    with writing(path), file:
+        yield file
 
 
 def summary_of(outcome: Outcome, findings: Findings, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,11 +107,8 @@ def text_of(value: object) -> str | None:
 
 
 def key_text(record: Record) -> str | None:
-    """The key itself."""
-    try:
-        return record.key.decode() or None if record.key else None
-    except UnicodeDecodeError:
-        return None
+    """The key itself. A sink that gets bytes which are no UTF-8 as such has no id for them, but a dead letter."""
+    return as_text(record.key) or None
 
 
 def json_key(record: Record) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from lab.audit.ids import digest, plain
 from lab.audit.judge import Stored
@@ -27,6 +28,7 @@ IDS_AT_ONCE = 500
 GETS_AT_ONCE = 5_000
 LONGEST_REFRESH_S = 60.0
 SHORTEST_WAIT_S = 0.02
+REFRESH, WINDOW = "index.refresh_interval", "index.max_result_window"
 SOURCE_SETTINGS = (
     "index.mode,index.mapping.source.mode,index.derived_source.enabled?flat_settings=true&include_defaults=true"
 )
@@ -134,12 +136,20 @@ class Index:
 
     Args:
         name: Of an index, an alias, a pattern or a data stream.
+
+    Raises:
+        ProfileError: The name is empty, which would be every index.
     """
 
     def __init__(self, cluster: ElasticsearchClient, name: str, pace: Pace) -> None:
+        if not name.strip():
+            raise ProfileError("index: got no name, expected an index, alias, pattern or data stream")
         self.name = name
+        # With it a name cannot become another path, and date math is a name.
+        self._path = quote(name, safe=",*")
         self._cluster = cluster
         self._pace = pace
+        self._window, self._indices = SCROLL_PAGE, 1
 
     @property
     def backing(self) -> dict[str, float]:
@@ -150,12 +160,16 @@ class Index:
         Raises:
             ProfileError: There is none.
         """
-        setting = "index.refresh_interval"
-        path = f"/{self.name}/_settings/{setting}?flat_settings=true&include_defaults=true"
-        status, answer = self._cluster.request("GET", path, accept=(404,))
+        path = f"/{self._path}/_settings/{REFRESH},{WINDOW}?flat_settings=true&include_defaults=true"
+        status, answer = self._cluster.request("GET", path, accept=(400, 404))
         if status == 404 or not answer:
             raise ProfileError(f"index {self.name}: does not exist, expected an index, alias, pattern or data stream")
-        return {name: time_s(in_effect(described).get(setting, "1s")) for name, described in answer.items()}
+        if status == 400:
+            raise ProfileError(f"index {self.name}: the cluster rejects the name: {error_reason(answer)}")
+        settings = {name: in_effect(described) for name, described in answer.items()}
+        self._window = min(SCROLL_PAGE, *(int(each.get(WINDOW, SCROLL_PAGE)) for each in settings.values()))
+        self._indices = len(settings)
+        return {name: time_s(each.get(REFRESH, "1s")) for name, each in settings.items()}
 
     def count(self) -> int:
         """Number of its documents."""
@@ -163,8 +177,8 @@ class Index:
 
     def contents(self, ignored: Sequence[str]) -> Contents:
         """Rules by which its documents are compared."""
-        _, settings = self._cluster.request("GET", f"/{self.name}/_settings/{SOURCE_SETTINGS}")
-        _, mappings = self._cluster.request("GET", f"/{self.name}/_mapping")
+        _, settings = self._cluster.request("GET", f"/{self._path}/_settings/{SOURCE_SETTINGS}")
+        _, mappings = self._cluster.request("GET", f"/{self._path}/_mapping")
         first, *others = (
             SourceRules.of(in_effect(settings.get(index, {})), of["mappings"]) for index, of in sorted(mappings.items())
         )
@@ -174,7 +188,9 @@ class Index:
 
     def first_ids(self) -> list[str]:
         """Ids of some documents."""
-        _, answer = self._cluster.request("POST", f"/{self.name}/_search", {"size": 300, "_source": False})
+        _, answer = self._cluster.request(
+            "POST", f"/{self._path}/_search", {"size": min(300, self._window), "_source": False}
+        )
         return [hit["_id"] for hit in answer["hits"]["hits"]]
 
     def pages(self, *, sources: bool, place: str | None = None) -> Iterator[Page]:
@@ -187,7 +203,7 @@ class Index:
         Raises:
             StackError: A page could not be read, or the place is no longer known.
         """
-        size = self._pace.at_once(SOURCES_PAGE if sources else SCROLL_PAGE)
+        size = self._pace.at_once(min(self._window, SOURCES_PAGE if sources else SCROLL_PAGE))
         body = {"size": size, "_source": sources, "version": True, "seq_no_primary_term": True}
         pit, _, after = place.partition(" ") if place else (self._open_pit(), "", "")
         reading = self._by_pit(pit, body, after) if pit else self._by_scroll(body)
@@ -201,7 +217,7 @@ class Index:
         Elasticsearch has both from 7.12 on, OpenSearch `_shard_doc` from 3.3 on; others are scrolled.
         """
         status, answer = self._cluster.request(
-            "POST", f"/{self.name}/_pit?keep_alive={KEEP_ALIVE}", accept=(400, 404, 405)
+            "POST", f"/{self._path}/_pit?keep_alive={KEEP_ALIVE}", accept=(400, 404, 405)
         )
         return str(answer["id"]) if status == 200 else None
 
@@ -223,7 +239,7 @@ class Index:
 
     def _by_scroll(self, body: Mapping[str, object]) -> Iterator[Page]:
         shown = f"filter_path={SHOWN},hits.hits._source"
-        path = f"/{self.name}/_search?scroll={KEEP_ALIVE}&{shown}{self._vectors}"
+        path = f"/{self._path}/_search?scroll={KEEP_ALIVE}&{shown}{self._vectors}"
         hits, _, scroll = checked(self.name, self._cluster.request("POST", path, {**body, "sort": ["_doc"]})[1])
         try:
             while hits:
@@ -259,20 +275,21 @@ class Index:
     def failures(self, name: str) -> list[str]:
         """Reasons for which a data stream's failure store, of 8.19 and 9.1 or later, took documents of this id."""
         query = {"query": {"term": {"document.id": name}}, "_source": ["error.type", "error.message"]}
-        path = f"/{self.name}::failures/_search?ignore_unavailable=true"
+        path = f"/{self._path}::failures/_search?ignore_unavailable=true"
         status, answer = self._cluster.request("POST", path, query, accept=(400, 403, 404, 405))
         hits = answer["hits"]["hits"] if status == 200 else []
         errors = [hit["_source"].get("error", {}) for hit in hits]
         return [f"{error.get('type')}: {error.get('message')}" for error in errors]
 
     def _searched(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
-        size = self._pace.at_once(IDS_AT_ONCE)
+        # Each index may have a document of an id.
+        size = self._pace.at_once(max(1, min(IDS_AT_ONCE, self._window // self._indices)))
         for first in range(0, len(ids), size):
             asked = ids[first : first + size]
             self._pace.take(len(asked))
-            body = {"query": {"ids": {"values": asked}}, "size": SCROLL_PAGE, "version": True, "_source": sources}
+            body = {"query": {"ids": {"values": asked}}, "size": self._window, "version": True, "_source": sources}
             body |= {"seq_no_primary_term": True}
-            path = f"/{self.name}/_search?allow_partial_search_results=false{self._vectors}"
+            path = f"/{self._path}/_search?allow_partial_search_results=false{self._vectors}"
             yield from checked(self.name, self._cluster.request("POST", path, body)[1])[0]
 
     def _got(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:

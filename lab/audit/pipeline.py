@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record, candidates, rule_called
@@ -54,6 +55,13 @@ class Pipeline:
     is_upsert: bool = False
     id_prefix: str = ""
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def reads(self, topic: str) -> bool:
+        """Check that the connector's configuration, if it is known, names a topic; Java's patterns are mostly ours."""
+        with suppress(re.error):
+            if re.fullmatch(self.config.get("topics.regex", ""), topic):
+                return True
+        return topic in listed(self.config.get("topics"))
 
 
 def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: ConnectWorker | None) -> Pipeline:

@@ -1,6 +1,6 @@
 """Rows of a topic and an index in a DuckDB file: compared with bounded memory, and kept for an audit that resumes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -66,6 +66,7 @@ class Store:
         import duckdb  # noqa: PLC0415 - only an audit needs its 70 MB
 
         self._path = path
+        self._error = duckdb.Error
         path.parent.mkdir(parents=True, exist_ok=True)
         config: dict[str, Any] = {"memory_limit": MEMORY, "threads": THREADS, "preserve_insertion_order": False}
         config["temp_directory"] = f"{path}.tmp"
@@ -76,9 +77,10 @@ class Store:
                 self._db.close()
                 self._remove()
                 self._db = duckdb.connect(str(path), config=config)
-        except duckdb.IOException as error:
+        except duckdb.Error as error:
             raise StackError(
-                f"{path}: another audit of this topic and index is under way, or it cannot be written"
+                f"{path}: another audit of this topic and index is under way, or it cannot be written, or is damaged "
+                f"(then remove it): {first_line(error)}"
             ) from error
         self._db.execute(TABLES)
         if self.note("options") not in {None, options}:
@@ -89,8 +91,13 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._db.close()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        with suppress(self._error):
+            self._db.close()
+        if isinstance(error, self._error):
+            raise StackError(
+                f"{self._path}: the rows of the audit cannot be kept or compared: {first_line(error)}"
+            ) from error
         if kind is not None and issubclass(kind, ProfileError):
             # Nothing to go on with: the next audit has other options.
             self._remove()
@@ -117,6 +124,12 @@ class Store:
     def set_note(self, name: str, text: str) -> None:
         """Keep a text."""
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", [name, text])
+
+    def kept(self, name: str, find: Callable[[], str]) -> str:
+        """A text that an audit begins with; of a resumed one that with which it began."""
+        if (text := self.note(name)) is None:
+            self.set_note(name, text := find())
+        return text
 
     def add(self, table: str, rows: Sequence[tuple[Any, ...]], note: tuple[str, str] | None = None) -> None:
         """Add rows, and a note of how far they reach, both or neither."""
@@ -160,10 +173,15 @@ class Store:
         return [row[0] for row in found]
 
     def deleted_share(self) -> tuple[int, int]:
-        """Ids whose last record is a tombstone, and those among them that are in the index."""
-        query = """SELECT count(*), count(d.id) FROM (
-            SELECT id FROM records WHERE id IS NOT NULL GROUP BY id HAVING arg_max(tombstone, (version, "offset"))) r
-            LEFT JOIN (SELECT DISTINCT id FROM documents) d USING (id)"""
+        """Ids whose last record is a tombstone, and those among them that are in the index.
+
+        Only those tell what a tombstone does: it is committed and no dead letter, and there was a document before it.
+        """
+        query = f"""SELECT count(*), count(d.id) FROM (
+            SELECT id FROM ({JUDGED_ROWS}) WHERE id IS NOT NULL GROUP BY id
+            HAVING arg_max(tombstone AND NOT open AND reason IS NULL, (version, "offset"))
+                AND bool_or(NOT tombstone AND NOT open AND reason IS NULL)) r
+            LEFT JOIN (SELECT DISTINCT id FROM documents) d USING (id)"""  # noqa: S608 - no part of it is anybody's input
         deleted, present = self._one(query)
         return deleted, present
 
@@ -220,6 +238,11 @@ class Store:
         found = self._db.execute(query).fetchone()
         assert found is not None  # noqa: S101 - each of these queries has one row
         return tuple(found)
+
+
+def first_line(error: BaseException) -> str:
+    """First line of an error of DuckDB, without its advice."""
+    return str(error).partition("\n")[0]
 
 
 def array_of(values: Sequence[Any], kind: str) -> Any:

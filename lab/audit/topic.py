@@ -86,6 +86,10 @@ class Topic:
             raise ProfileError(f"--to: got {end}, expected a place after --from {begin}")
         return Range(starts, {each: max(end, starts[each]) for each, end in ends.items()}, whole)
 
+    def identity(self) -> str:
+        """The topic's id, which another one of the same name has not."""
+        return self._kafka.topic_id(self.name)
+
     def is_whole(self) -> bool:
         """Check that retention has removed nothing so far."""
         return not any(first for first, _ in self._kafka.bounds(self.name).values())

@@ -115,6 +115,17 @@ def main() -> int:
     """Run the command line; its exit status."""
     without_proxy_for_this_machine()
     end_by_signals()
+    try:
+        return status_of_command()
+    except Exception:
+        # Python's own exit status, 1, says of an audit that something differs.
+        traceback.print_exc()
+        print("sluice: this is a defect of Sluice: please report it with the lines above", file=sys.stderr)  # noqa: T201
+        return DEFECT
+
+
+def status_of_command() -> int:
+    """Run the command; its exit status, below the sentence for each way to fail that is foreseen."""
     errors = PipeProofConsole(stderr=True, highlight=False)
     try:
         outcome = outcome_of_command()
@@ -138,11 +149,6 @@ def main() -> int:
             raise
         sys.stderr.close()
         return 0
-    except Exception:
-        # Python would end with 1, the exit status of findings.
-        traceback.print_exc()
-        errors.print("sluice: this is a defect of Sluice: please report it with the lines above")
-        return DEFECT
     if outcome == INTERRUPTED:
         # Typer makes this exit status of a Ctrl-C, too.
         errors.print("sluice: interrupted; what this command had started is stopped")

@@ -14,7 +14,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.text import duration, quantity
-from lab.audit.audit import Audit, Outcome, Plan, Steps
+from lab.audit.audit import Audit, Outcome, Plan, Steps, refuse_another
 from lab.audit.findings import Findings, finding_file, repair, summary_of, write_summary
 from lab.audit.ids import IdRule, rule_called
 from lab.audit.index import Index, Pace
@@ -23,6 +23,7 @@ from lab.audit.pipeline import Pipeline, Wishes, find_pipeline, find_rule
 from lab.audit.store import Store
 from lab.audit.topic import Range, Topic
 from lab.cli.options import OUTPUT, JsonOption, TargetFileOption, TargetOption
+from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.console import console, print_json, shown, table_of
 from lab.display import LiveLines
@@ -122,19 +123,22 @@ def audit(
     with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
         kafka = topics_of(endpoints)
         audited = Topic(kafka, topic, Pace(rate))
-        refuse_target(kafka.names(), topic, repair_topic)
         options = [index, begin, end, partitions, content, ignore_field, asdict(wishes), endpoints.elasticsearch_urls]
         name = hashlib.sha256(orjson.dumps([topic, index, endpoints.kafka_bootstrap])).hexdigest()[:16]
         with Store(state_dir() / "audits" / f"{name}.duckdb", orjson.dumps(options).decode(), resume=resume) as store:
+            topic_id = store.kept("topic", audited.identity)
+            refuse_another(audited, topic_id)
             inside = kept_range(store, lambda: audited.range(begin, end, numbers_in(partitions)))
             pipeline = find_pipeline(wishes, topic, kafka, worker if endpoints.connect_url else None)
+            if repair_topic:
+                refuse_target(kafka, topic, repair_topic, pipeline)
             committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
             searched = Index(cluster, index, Pace(rate))
             indices = len(searched.backing)
             rule, of_ids = kept_rule(
                 store, lambda: find_rule(id_rule, audited.sample(inside, committed), searched, pipeline)
             )
-            plan = Plan(audited, searched, kafka, inside, rule, pipeline, content.value, ignore_field or ())
+            plan = Plan(audited, searched, kafka, inside, rule, pipeline, content.value, ignore_field or (), topic_id)
             print_line(f"{topic} → {index}: {of_ids}")
             with finding_file(output) as file, steps_shown() as on_step:
                 findings = Findings(topic, file, keeps_places=repair_topic is not None)
@@ -172,12 +176,19 @@ def endpoints_of(target: TargetName, file: Path | None) -> Endpoints:
     return servers_of(target, file).endpoints()
 
 
-def refuse_target(names: set[str], topic: str, into: str | None) -> None:
-    """Raise ProfileError for a topic that a repair must not write into, or that does not exist."""
+def refuse_target(kafka: KafkaTopics, topic: str, into: str, pipeline: Pipeline) -> None:
+    """Raise ProfileError for a topic that a repair must not write into, or that does not exist.
+
+    A connector that reads it would store the records at once, under ids and versions of the topic of the repair.
+    """
     if into == topic:
         raise ProfileError(f"--repair: got the audited topic {topic}, expected another one")
-    if into and into not in names:
+    if into not in kafka.names():
         raise ProfileError(f"--repair: topic {into} does not exist; create it first")
+    if into == pipeline.dead_letters:
+        raise ProfileError(f"--repair: got the dead-letter queue {into}, expected another topic")
+    if pipeline.reads(into) or (pipeline.group and any(kafka.committed_offsets(into, pipeline.group).values())):
+        raise ProfileError(f"--repair: got {into}, which the audited pipeline reads, expected another topic")
 
 
 def numbers_in(text: str) -> tuple[int, ...]:
@@ -211,24 +222,25 @@ def steps_shown() -> Iterator[Steps]:
 
 def kept_range(store: Store, find: Callable[[], Range]) -> Range:
     """The range of an audit; of a resumed one that with which it began."""
-    if kept := store.note("range"):
-        whole, *offsets = orjson.loads(kept)
-        first, last = ({int(each): offset for each, offset in side.items()} for side in offsets)
-        return Range(first, last, whole)
-    inside = find()
-    kept = orjson.dumps([inside.whole, inside.first, inside.last], option=orjson.OPT_NON_STR_KEYS).decode()
-    store.set_note("range", kept)
-    return inside
+
+    def text() -> str:
+        inside = find()
+        return orjson.dumps([inside.whole, inside.first, inside.last], option=orjson.OPT_NON_STR_KEYS).decode()
+
+    whole, *offsets = orjson.loads(store.kept("range", text))
+    first, last = ({int(each): offset for each, offset in side.items()} for side in offsets)
+    return Range(first, last, whole)
 
 
 def kept_rule(store: Store, find: Callable[[], tuple[IdRule, str]]) -> tuple[IdRule, str]:
     """The rule of ids and the sentence about it; of a resumed audit those with which it began."""
-    if kept := store.note("rule"):
-        name, text = orjson.loads(kept)
-        return rule_called(name), text
-    rule, text = find()
-    store.set_note("rule", orjson.dumps([rule.name, text]).decode())
-    return rule, text
+
+    def found() -> str:
+        rule, text = find()
+        return orjson.dumps([rule.name, text]).decode()
+
+    name, text = orjson.loads(store.kept("rule", found))
+    return rule_called(name), text
 
 
 def print_outcome(outcome: Outcome, findings: Findings, notes: Iterable[str], indices: int) -> None:
@@ -279,6 +291,8 @@ def verdict(outcome: Outcome) -> str:
     left = []
     if number := outcome.fates[Fate.DEAD_LETTER]:
         left.append(f"{number:,} in the dead-letter queue")
+    if number := outcome.fates[Fate.IGNORED]:
+        left.append(f"{quantity(number, 'tombstone')} deleted nothing")
     if number := outcome.fates[Fate.IN_FLIGHT]:
         age_s = datetime.now(UTC).timestamp() - (outcome.oldest_in_flight_ms or 0) / 1000
         left.append(f"{number:,} not committed yet (the oldest written {duration(round(age_s))} ago)")

@@ -1,6 +1,7 @@
 """Client of Kafka, as far as a run needs one: topics, end offsets, and the records that were refused."""
 
 import contextlib
+import re
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from confluent_kafka import (
     KafkaError,
     KafkaException,
     Message,
+    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
@@ -24,6 +26,8 @@ BROKERS_DEFAULT = -1
 """Copies of a topic: as many as the brokers give by default."""
 POLL_S = 1.0
 GIVE_UP_S = 120.0
+SURROGATE, REPLACEMENT = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?"), "\ufffd".encode()
+"""Half a surrogate pair in UTF-8, which Java replaces by one character and Python by one for each byte."""
 MOST_COMPLAINTS = 10
 """Complaints of the client that are kept: it repeats them for as long as a broker is away."""
 REFUSALS = (
@@ -134,6 +138,18 @@ class KafkaTopics:
             except KafkaException as error:
                 raise StackError(f"topic {topic}: its times cannot be read ({error.args[0].str()})") from error
         return {place.partition: place.offset if place.offset >= 0 else ends[place.partition] for place in found}
+
+    def topic_id(self, topic: str) -> str:
+        """The id that a topic got when it was created; brokers before 2.8 give the same to all.
+
+        Raises:
+            StackError: The topic is gone, or no broker tells.
+        """
+        try:
+            described = self._admin.describe_topics(TopicCollection([topic]), request_timeout=30)[topic].result()
+        except KafkaException as error:
+            raise StackError(f"topic {topic}: cannot be described ({error.args[0].str()})") from error
+        return str(described.topic_id)
 
     def groups_reading(self, topic: str) -> list[str]:
         """Consumer groups that have committed an offset of the topic, as far as this user may see them."""
@@ -289,8 +305,8 @@ def as_bytes(content: str | bytes | None) -> bytes:
 
 
 def as_text(content: str | bytes | None) -> str:
-    """A header's value as text."""
-    return as_bytes(content).decode(errors="replace")
+    """A key or a header's value as text, as Java's `new String(bytes, UTF_8)` and so Connect's converters read it."""
+    return SURROGATE.sub(REPLACEMENT, as_bytes(content)).decode(errors="replace")
 
 
 def kafka_text(value: object) -> str:

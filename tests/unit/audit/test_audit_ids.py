@@ -25,7 +25,11 @@ def record(key: bytes | None = None, value: bytes | None = b"{}", **headers: byt
     [
         ("key", record("책-1".encode()), "책-1"),
         ("key", record(None), None),
-        ("key", record(b"\xff"), None),
+        ("key", record(b""), None),
+        # As Java 17 made them of these bytes.
+        ("key", record(b"a\xff"), "a\ufffd"),
+        ("key", record(b"\xe2\x82\xed\xbf\x90\x80"), "\ufffd\ufffd\ufffd"),
+        ("key", record(b"\xed\xa0z\xed\xbf"), "\ufffdz\ufffd"),
         ("json-key", record(b'"a"'), "a"),
         ("json-key", record(b"12"), "12"),
         ("json-key", record(b'{"schema": {"type": "int32"}, "payload": 5}'), "5"),

@@ -160,6 +160,50 @@ def test_gets_wait_for_their_turn() -> None:
     assert waits == [1.0, 2.0, 3.0]
 
 
+def test_pages_are_no_larger_than_every_index_allows() -> None:
+    """Else the cluster would reject the search; each of the two may have a document of an id."""
+    narrow: Any = {name: {"settings": {"index.max_result_window": size}} for name, size in (("a", "9000"), ("b", "6"))}
+    scripted = (200, narrow), hits(), (200, narrow), (200, {"docs": []}), (200, {"id": "p0"}), hits(), (200, {})
+    with index(*scripted) as (books, server):
+        vars(books)["_vectors"] = ""
+        assert list(books.backing) == ["a", "b"]
+        books.find(["x", "y", "z"])
+        list(books.pages(sources=False))
+    searches = [body for _, path, body in server.requests if "/_search?" in path]
+    assert [body["size"] for body in searches] == [6, 6]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("a/b?c#d", "/a%2Fb%3Fc%23d"), ("<logs-{now/d}>,x*", "/%3Clogs-%7Bnow%2Fd%7D%3E,x*")]
+)
+def test_a_name_is_no_path(name: str, path: str) -> None:
+    """And date math is a name."""
+    with index(NO_VECTORS) as (_, server):
+        client = ElasticsearchClient([server.url], patience_s=0)
+        assert list(Index(client, name, Pace(None)).backing) == ["books"]
+        client.close()
+    assert server.requests[0][1].startswith(f"{path}/_settings/")
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_refused(name: str, message: MakeMessage) -> None:
+    """It would be every index."""
+    with index(NO_VECTORS) as (_, server):
+        client = ElasticsearchClient([server.url], patience_s=0)
+        with pytest.raises(ProfileError) as error:
+            Index(client, name, Pace(None))
+        client.close()
+    assert str(error.value) == message()
+
+
+def test_a_name_that_the_cluster_rejects_is_invalid_input(message: MakeMessage) -> None:
+    """Exit status 2, with the cluster's reason."""
+    rejected = {"error": {"type": "invalid_index_name_exception", "reason": "Invalid index name [_x]"}, "status": 400}
+    with index((400, rejected)) as (books, _), pytest.raises(ProfileError) as error:
+        _ = books.backing
+    assert str(error.value) == message("books", "[_x]")
+
+
 def test_an_index_that_does_not_exist_is_refused(message: MakeMessage) -> None:
     """Exit status 2."""
     with index((404, {})) as (books, _), pytest.raises(ProfileError) as error:

@@ -15,8 +15,10 @@ from lab.audit.pipeline import Pipeline
 from lab.audit.store import Store
 from lab.audit.topic import Range, Topic, row_of
 from lab.clients.kafka import KafkaTopics
+from lab.errors import ProfileError
 from lab.replay.dead_letters import Letter, Place
 from lab.run.verify.contents import SourceRules
+from tests.unit.messages import MakeMessage
 
 RECORD = Record(Place("books", 0, 0), b"k", b'{"n": 1}', (), 0)
 LETTER = Letter(Place("dlq", 0, 0), RECORD.place, RECORD.place, None, None, (), 0, "status 400")
@@ -35,6 +37,11 @@ class World:
         self.is_refreshed = True
         self.records = [RECORD]
         self.backing = {"books": 1.0}
+        self.id = ""
+
+    def identity(self) -> str:
+        """Another one of a topic that was made again."""
+        return self.id
 
     def rows(self, inside: Range, reached: Mapping[int, int], *rule: Any) -> Iterator[list[tuple[Any, ...]]]:
         """The records, once."""
@@ -134,3 +141,12 @@ def test_versions_are_compared_also_before_the_first_refresh(tmp_path: Path) -> 
     world.is_refreshed = False
     world.records = [RECORD, replace(RECORD, place=Place("books", 0, 1), key=b"k")]
     assert +audit_of(world, tmp_path).outcome.findings == {Kind.STALE: 1}
+
+
+def test_a_topic_that_was_made_again_ends_the_audit(tmp_path: Path, message: MakeMessage) -> None:
+    """Its offsets are of other records."""
+    world = World()
+    world.id = "another"
+    with pytest.raises(ProfileError) as error:
+        audit_of(world, tmp_path)
+    assert str(error.value) == message("books")

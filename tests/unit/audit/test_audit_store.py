@@ -9,7 +9,7 @@ import pytest
 
 from lab.audit.judge import Fate, Row, Stored, Terms
 from lab.audit.store import Store
-from lab.errors import ProfileError
+from lab.errors import ProfileError, StackError
 from tests.unit.messages import MakeMessage
 
 
@@ -108,3 +108,28 @@ def test_an_audit_that_is_under_way_keeps_its_files(tmp_path: Path) -> None:
     assert "StackError" in second.stderr
     with Store(path, "options", resume=True) as store:
         assert store.note("index") == "read"
+
+
+def test_tombstones_that_tell_nothing_are_not_counted(store: Store) -> None:
+    """Those in flight or in the queue, and those before which no document can have been."""
+    ids = ("deleted", "kept", "in flight", "dead")
+    store.add("records", [record(name, offset) for offset, name in enumerate(ids)])
+    tombstones = [record(name, offset, dead=True) for offset, name in enumerate((*ids, "never there"), 10)]
+    store.add("records", [each for each in tombstones if each[0] != "in flight"])
+    store.add("records", [record("in flight", 50, dead=True)])
+    store.add("committed", [(0, 50)])
+    store.add("letters", [(0, 13, "status 400")])
+    store.add("documents", [document(name, 1) for name in ("kept", "in flight", "dead")])
+    assert store.deleted_share() == (2, 1)
+
+
+def test_an_error_of_the_store_ends_in_a_sentence(tmp_path: Path, message: MakeMessage) -> None:
+    """As when its disk is full; the file is kept, so that the audit can be resumed."""
+    path = tmp_path / "a.duckdb"
+    with pytest.raises(StackError) as error, Store(path, "options", resume=False) as store:
+        store.count("no_such_table")
+    assert str(error.value) == message(path)
+    path.write_bytes(b"damaged" * 999)
+    with pytest.raises(StackError) as error:
+        Store(path, "options", resume=True)
+    assert str(error.value) == message(path)
