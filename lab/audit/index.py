@@ -138,12 +138,12 @@ class Index:
         name: Of an index, an alias, a pattern or a data stream.
 
     Raises:
-        ProfileError: The name is empty, which would be every index.
+        ProfileError: The name is empty, or dots, which a URL drops: that would be every index.
     """
 
     def __init__(self, cluster: ElasticsearchClient, name: str, pace: Pace) -> None:
-        if not name.strip():
-            raise ProfileError("index: got no name, expected an index, alias, pattern or data stream")
+        if not name.strip(" ."):
+            raise ProfileError(f'index: got "{name}", expected an index, alias, pattern or data stream')
         self.name = name
         # With it a name cannot become another path, and date math is a name.
         self._path = quote(name, safe=",*")
@@ -173,7 +173,7 @@ class Index:
 
     def count(self) -> int:
         """Number of its documents."""
-        return self._cluster.count(self.name)
+        return self._cluster.count(self._path)
 
     def contents(self, ignored: Sequence[str]) -> Contents:
         """Rules by which its documents are compared."""
@@ -184,7 +184,7 @@ class Index:
         )
         # A record is compared before it is known which of the indices has its document.
         rules = first if all(each == first for each in others) else SourceRules("none")
-        return Contents(rules, tuple(ignored), self._cluster.rebuilt_vectors(self.name))
+        return Contents(rules, tuple(ignored), self._cluster.rebuilt_vectors(self._path))
 
     def first_ids(self) -> list[str]:
         """Ids of some documents."""
@@ -254,7 +254,7 @@ class Index:
     @cached_property
     def _vectors(self) -> str:
         """The parameter that has 9.2 and later return the vectors in `_source`."""
-        return "&_source_exclude_vectors=false" if self._cluster.rebuilt_vectors(self.name) else ""
+        return "&_source_exclude_vectors=false" if self._cluster.rebuilt_vectors(self._path) else ""
 
     def find(self, ids: Sequence[str], *, sources: bool = False) -> dict[str, list[Mapping[str, Any]]]:
         """The documents of these ids in all indices behind the name, as they are this instant.

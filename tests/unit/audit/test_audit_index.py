@@ -185,7 +185,7 @@ def test_a_name_is_no_path(name: str, path: str) -> None:
     assert server.requests[0][1].startswith(f"{path}/_settings/")
 
 
-@pytest.mark.parametrize("name", ["", " "])
+@pytest.mark.parametrize("name", ["", " ", ".."])
 def test_an_empty_name_is_refused(name: str, message: MakeMessage) -> None:
     """It would be every index."""
     with index(NO_VECTORS) as (_, server):
