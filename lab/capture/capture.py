@@ -12,7 +12,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from lab.capture.redact import Redaction, Rule
 from lab.clients.kafka import KafkaTopics
-from lab.errors import ProfileError, StackError, is_interrupt
+from lab.errors import ProfileError, StackError, is_interrupt, writing
 from producers.datasets.source.slice import SliceRecord, SliceWriter
 
 POLL_S: Final = 1.0
@@ -77,9 +77,10 @@ class Capture:
             ProfileError: The topic or a partition does not exist, there are no records, the file exists, or a rule did
                 nothing. No file is left then.
             StackError: Kafka cannot be read.
+            WritingError: The disk is full. No file is left then, either.
         """
         bounds = self._bounds()
-        with closing(opened(path)) as writer:
+        with writing(path), closing(opened(path)) as writer:
             try:
                 self._take_all(bounds, writer)
             except (KeyboardInterrupt, SystemError) as error:

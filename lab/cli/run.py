@@ -10,6 +10,7 @@ from lab.analysis.report_page.markdown import run_markdown
 from lab.analysis.report_page.sections import compared_questions
 from lab.analysis.report_page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis
+from lab.analysis.text import duration
 from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption, against_baseline, baseline_of
 from lab.cli.ci_files import CHECKS, Checks, CiFiles, JunitOption, SummaryOption, junit_file, print_undecided, timing_of
 from lab.cli.expectations import AbortOption, ExpectOption, condition, ending_of, expectation, failures
@@ -148,6 +149,8 @@ def run(
     )
     files = CiFiles.checked(junit, summary)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
+    if text := replay_text(chosen, documents_of):
+        console.print(text, soft_wrap=True)
     with meanwhile(page, runs), files.without_result(chosen.name):
         analysis = servers.run(fitted, documents_of, runs, elsewhere, marks=marks, abort_on=conditions)
     show_result(analysis, open_it=open_it)
@@ -256,6 +259,18 @@ def shorthand(
         ("--rate", "load.rate_docs_per_s", rate),
     )
     return [override(name, value, option) for option, name, value in given if value is not None]
+
+
+def replay_text(profile: Profile, dataset: Dataset) -> str:
+    """Time that a slice takes at its pace, gaps of the recording included; empty for other loads."""
+    load = profile.load
+    times_ns = dataset.recorded_ns(np.arange(dataset.documents)) if isinstance(load, Recorded) else None
+    if times_ns is None or not isinstance(load, Recorded):
+        return ""
+    whole_s, gap_s = (int(each) / 1e9 / load.speed for each in (times_ns.max(), np.diff(times_ns, prepend=0).max()))
+    faster = f"{2 * load.speed:g}x"
+    pace = "as recorded" if load.pace == "recorded" else f"at {load.pace}"
+    return f"load: {duration(whole_s)} {pace}, longest gap {duration(gap_s)}; --pace {faster} halves both"
 
 
 def dataset_of(profile: Profile) -> Dataset:

@@ -1,15 +1,17 @@
 """Captures from a played topic: which records are read, and when no file may be left."""
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from lab.capture.capture import Capture, Extent
 from lab.capture.redact import Redaction, Rule
-from lab.errors import ProfileError, StackError
-from producers.datasets.source.slice import slice_header, slice_lines
+from lab.errors import ProfileError, StackError, WritingError
+from producers.datasets.source.slice import SliceWriter, slice_header, slice_lines
 from tests.unit.messages import MakeMessage
 
 SECRET = b"a secret of sixteen bytes or more"
@@ -226,3 +228,20 @@ def test_a_file_is_not_replaced(tmp_path: Path, message: MakeMessage) -> None:
         captured(topic, path, Extent("orders"))
     assert str(refused.value) == message("exists", folder=tmp_path)
     assert (path.read_bytes(), topic.read) == (b"mine", 0)
+
+
+@pytest.mark.parametrize("step", ["add", "finish"])
+def test_a_full_disk_ends_in_a_sentence_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: MakeMessage, step: str
+) -> None:
+    """Python does not name the file then."""
+
+    def fail(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(SliceWriter, step, fail)
+    path = tmp_path / "a.slz"
+    with pytest.raises(WritingError) as ended:
+        captured(PlayedTopic({0: 13}), path, Extent("orders"))
+    assert str(ended.value) == message(path, "No space left")
+    assert list(tmp_path.iterdir()) == []

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.text import NARROW_SPACE
 from lab.capture.redact import Action, Rule
 from lab.cli.capture import numbers_in, rules_of, secret_of, times_of
 from lab.cli.rehearse import header_of, release_of, settings_of
+from lab.cli.run import dataset_of, replay_text
 from lab.errors import ProfileError
 from lab.profiles.models import Recorded
 from lab.profiles.races import rehearsal
@@ -109,6 +111,28 @@ def test_a_salt_that_can_be_guessed_is_refused(monkeypatch: pytest.MonkeyPatch, 
             secret_of(name)
         assert str(refused.value) == message("--salt-env", name)
     assert "short" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("pace", "expected"),
+    [
+        ("recorded", "load: 3 h 20 min as recorded, longest gap 3 h 0 min; --pace 2x halves both"),
+        ("4x", "load: 50 min 0 s at 4x, longest gap 45 min 0 s; --pace 8x halves both"),
+    ],
+)
+def test_a_run_says_how_long_its_slice_takes_before_it_starts(tmp_path: Path, pace: str, expected: str) -> None:
+    """Gaps of hours are replayed, too."""
+    path = tmp_path / "night.slz"
+    writer = SliceWriter(path)
+    for number, minute in enumerate((7, 17, 27, 207)):
+        writer.add(SliceRecord(60_000 * minute, 0, number, b"k", b"{}"))
+    writer.finish({"partitions": 1})
+    writer.close()
+    settings = settings_of(path, header_of(path), "dynamic", pace)
+    profile = (
+        rehearsal("night", list(map(release_of, ("8.19.21", "9.5.3"))), settings, minutes=None).variants[0].profile
+    )
+    assert replay_text(profile, dataset_of(profile)).replace(NARROW_SPACE, " ") == expected
 
 
 def test_a_rehearsal_compares_releases_and_values(tmp_path: Path) -> None:
