@@ -70,8 +70,8 @@ def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: Connec
     Raises:
         ProfileError: The connector is unknown, does not read the topic, or several groups do and none is named.
     """
-    group = wishes.group
-    if wishes.connector is None and group is None:
+    group, connector = wishes.group, wishes.connector
+    if connector is None and group is None:
         groups = kafka.groups_reading(topic)
         if len(groups) > 1:
             raise ProfileError(
@@ -79,16 +79,17 @@ def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: Connec
                 "one; name it with --group, or --group none"
             )
         group = groups[0] if groups else None
+        connector = None if groups else connector_that_begins(topic, worker)
     group = None if group == "none" else group
     if wishes.group and group and not any(kafka.committed_offsets(topic, group).values()):
         raise ProfileError(f"--group: got {group}, expected a group that has committed offsets of topic {topic}")
     if wishes.dead_letters and wishes.dead_letters not in kafka.names():
         raise ProfileError(f"--dead-letters: got {wishes.dead_letters}, expected a topic of this cluster")
-    config = connector_config(wishes.connector, group, worker)
+    config = connector_config(connector, group, worker)
     if wishes.connector and topic not in (topics := listed(config.get("topics"))) and not config.get("topics.regex"):
         raise ProfileError(f"--connector: {wishes.connector} reads {', '.join(topics)}, expected {topic} among them")
-    if wishes.connector and group is None:
-        group = config.get("consumer.override.group.id") or OF_CONNECT + wishes.connector
+    if connector and group is None:
+        group = config.get("consumer.override.group.id") or OF_CONNECT + connector
     on_null = config.get("behavior.on.null.values", "").lower()
     found = {"delete": True, "ignore": False, "fail": False}.get(on_null)
     return Pipeline(
@@ -105,6 +106,16 @@ def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: Connec
 def listed(text: str | None) -> list[str]:
     """The names in a list with commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def connector_that_begins(topic: str, worker: ConnectWorker | None) -> str | None:
+    """The only connector of the worker that reads the topic, for one that has committed nothing yet, as if it fails."""
+    try:
+        configs = worker.configs() if worker else {}
+    except StackError:
+        return None
+    names = [name for name, config in configs.items() if Pipeline(config=config).reads(topic)]
+    return names[0] if len(names) == 1 else None
 
 
 def connector_config(name: str | None, group: str | None, worker: ConnectWorker | None) -> Mapping[str, str]:

@@ -40,6 +40,12 @@ class Servers:
         """Topics."""
         return {"books", "letters"}
 
+    def configs(self) -> Mapping[str, Mapping[str, str]]:
+        """Of all connectors."""
+        if self.answer is None:
+            raise StackError("down")
+        return {"books": self.answer, "others": {"topics": "shops"}}
+
     def config(self, name: str) -> Mapping[str, str] | None:
         """The configuration of the connector `books`; of a worker that is down an error."""
         if self.answer is None:
@@ -65,6 +71,13 @@ def test_a_connector_that_is_named_names_its_group() -> None:
     assert found(Wishes(connector="books"), config=SINK).group == "connect-books"
     own = {**SINK, "consumer.override.group.id": "readers"}
     assert found(Wishes(connector="books"), config=own).group == "readers"
+
+
+def test_a_connector_that_has_committed_nothing_is_found_by_its_topic() -> None:
+    """Its records are in flight, and not missing, as while its task fails."""
+    assert found(Wishes(), config=SINK).group == "connect-books"
+    assert found(Wishes(group="none"), config=SINK).group is None
+    assert found(Wishes()).group is None
 
 
 def test_options_win_over_the_configuration() -> None:
