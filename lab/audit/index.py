@@ -149,7 +149,7 @@ class Index:
         self._path = quote(name, safe=",*")
         self._cluster = cluster
         self._pace = pace
-        self._window, self._indices = SCROLL_PAGE, 1
+        self._window = SCROLL_PAGE
 
     @property
     def backing(self) -> dict[str, float]:
@@ -168,7 +168,6 @@ class Index:
             raise ProfileError(f"index {self.name}: the cluster rejects the name: {error_reason(answer)}")
         settings = {name: in_effect(described) for name, described in answer.items()}
         self._window = min(SCROLL_PAGE, *(int(each.get(WINDOW, SCROLL_PAGE)) for each in settings.values()))
-        self._indices = len(settings)
         return {name: time_s(each.get(REFRESH, "1s")) for name, each in settings.items()}
 
     def count(self) -> int:
@@ -282,15 +281,19 @@ class Index:
         return [f"{error.get('type')}: {error.get('message')}" for error in errors]
 
     def _searched(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
-        # Each index may have a document of an id.
-        size = self._pace.at_once(max(1, min(IDS_AT_ONCE, self._window // self._indices)))
+        size = self._pace.at_once(min(IDS_AT_ONCE, self._window))
         for first in range(0, len(ids), size):
             asked = ids[first : first + size]
             self._pace.take(len(asked))
             body = {"query": {"ids": {"values": asked}}, "size": self._window, "version": True, "_source": sources}
             body |= {"seq_no_primary_term": True}
             path = f"/{self._path}/_search?allow_partial_search_results=false{self._vectors}"
-            yield from checked(self.name, self._cluster.request("POST", path, body)[1])[0]
+            hits = checked(self.name, self._cluster.request("POST", path, body)[1])[0]
+            if len(hits) == self._window and len(asked) > 1:
+                # Of an id there is a document in several indices, or shards: the rest may be cut off.
+                half = len(asked) // 2
+                hits = [*self._searched(asked[:half], sources=sources), *self._searched(asked[half:], sources=sources)]
+            yield from hits
 
     def _got(self, ids: Sequence[str], *, sources: bool) -> Iterator[Mapping[str, Any]]:
         indices = list(self.backing)

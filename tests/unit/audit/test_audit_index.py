@@ -161,7 +161,7 @@ def test_gets_wait_for_their_turn() -> None:
 
 
 def test_pages_are_no_larger_than_every_index_allows() -> None:
-    """Else the cluster would reject the search; each of the two may have a document of an id."""
+    """Else the cluster would reject the search."""
     narrow: Any = {name: {"settings": {"index.max_result_window": size}} for name, size in (("a", "9000"), ("b", "6"))}
     scripted = (200, narrow), hits(), (200, narrow), (200, {"docs": []}), (200, {"id": "p0"}), hits(), (200, {})
     with index(*scripted) as (books, server):
@@ -171,6 +171,18 @@ def test_pages_are_no_larger_than_every_index_allows() -> None:
         list(books.pages(sources=False))
     searches = [body for _, path, body in server.requests if "/_search?" in path]
     assert [body["size"] for body in searches] == [6, 6]
+
+
+def test_documents_that_one_answer_does_not_hold_are_asked_for_by_halves() -> None:
+    """Of two ids there are three documents, and the index returns two at a time."""
+    narrow: Any = {"books": {"settings": {"index.max_result_window": "2"}}}
+    halves = [hits("a", "a"), hits("a"), hits("b", "b")]
+    with index((200, narrow), *halves, (200, narrow), (200, {"docs": []})) as (books, server):
+        vars(books)["_vectors"] = ""
+        assert list(books.backing) == ["books"]
+        assert books.search(["a", "b"]) == {"a", "b"}
+    asked = [body["query"]["ids"]["values"] for _, path, body in server.requests if "/_search?" in path]
+    assert asked == [["a", "b"], ["a"], ["b"]]
 
 
 @pytest.mark.parametrize(
