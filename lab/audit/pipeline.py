@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record, candidates, rule_called
 from lab.audit.index import Index
-from lab.clients.connect import ConnectWorker
+from lab.clients.connect import ConnectWorker, topics_read
 from lab.clients.kafka import KafkaTopics
 from lab.errors import ProfileError, StackError
 
@@ -57,11 +56,8 @@ class Pipeline:
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def reads(self, topic: str) -> bool:
-        """Check that the connector's configuration, if it is known, names a topic; Java's patterns are mostly ours."""
-        with suppress(re.error):
-            if re.fullmatch(self.config.get("topics.regex", ""), topic):
-                return True
-        return topic in listed(self.config.get("topics"))
+        """Check that the connector's configuration, if it is known, names a topic."""
+        return topic in topics_read(self.config, there=[topic])
 
 
 def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: ConnectWorker | None) -> Pipeline:
