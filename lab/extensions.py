@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from lab.errors import ProfileError
 from lab.program import Program
@@ -87,7 +87,13 @@ class Pipeline(ABC):
     """Brings the records of one run from its topic into its index, and says how to verify them.
 
     The methods are called in the order below. An exception of any of them ends the run with one sentence.
+
+    Attributes:
+        pulls: True if the cluster reads the topic itself: it gets no write requests, and no process can be killed or
+            joined, so that `sluice prove` leaves out the cases about these.
     """
+
+    pulls: ClassVar[bool] = False
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context

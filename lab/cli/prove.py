@@ -24,7 +24,7 @@ from lab.profiles import Profile, load_profile, override, profile_names
 from lab.profiles.files import REPOSITORY, names_in
 from lab.profiles.mapping import TEMPLATES
 from lab.profiles.problems import suggestion
-from lab.prove.cases import BY_NAME, CASES, Case
+from lab.prove.cases import BY_NAME, CASES, Case, is_for_pulling
 from lab.prove.trial import Bench, Result, profile_for, prove
 from lab.stack.local import LocalStack
 from lab.targets.local import Local
@@ -88,6 +88,8 @@ def prove_pipeline(
         console.print(table_of(((each.name, each.asks) for each in CASES), "case", "question", whole=("case",)))
         return 0
     chosen = [case_named(name) for name in case] if case else list(CASES)
+    if pipeline in PIPELINES and PIPELINES[pipeline].pulls:
+        chosen = for_pulling(chosen)
     stated = {
         **by_key(elasticsearch=elasticsearch, opensearch=opensearch),
         "sink.plugin_path": plugin_path and str(plugin_path),
@@ -133,6 +135,15 @@ def without_kills(cases: Sequence[Case], profile: Profile) -> list[Case]:
     if left_out := [each.name for each in cases if each not in left]:
         names = ", ".join(left_out)
         console.print(f"left out, as they kill servers, and these are those of `./sluice up`: {names}", soft_wrap=True)
+    return left
+
+
+def for_pulling(chosen: Sequence[Case]) -> list[Case]:
+    """The cases that fit a cluster which reads the topic itself; the others are named."""
+    left = [each for each in chosen if is_for_pulling(each)]
+    if left_out := [each.name for each in chosen if each not in left]:
+        reason = "the cluster reads the topic itself: no request to answer, no process to kill or join"
+        console.print(f"not applicable ({reason}): {', '.join(left_out)}", soft_wrap=True)
     return left
 
 

@@ -180,3 +180,8 @@ CASES: Final = (
     ),
 )
 BY_NAME: Final = {case.name: case for case in CASES}
+
+
+def is_for_pulling(case: Case) -> bool:
+    """True if a case fits a cluster that reads the topic itself: no answers to requests, no process of a pipeline."""
+    return case.faults in (None, IN_FLIGHT) and case.name not in {"join", "killed"}
