@@ -18,6 +18,8 @@ from lab.extensions import Ids, Pipeline, PipelineContext
 
 PLUGIN = "ingestion-kafka"
 LOOK_EVERY_S = 1.0
+STILL_LOOKS = 2
+"""Looks at which nothing has moved before a flush: the engine flushes each ten minutes by itself."""
 TIMEOUT_S = 30.0
 GIVEN_BY_SERVER = frozenset({"uuid", "creation_date", "version", "provided_name"})
 STATS = "filter_path=indices.*.shards.*.routing.primary,indices.*.shards.*.commit.user_data.batch_start,"
@@ -29,22 +31,28 @@ class Position:
     """One shard's position in its partition.
 
     Attributes:
-        durable: Offset of the record that the last Lucene commit ends with, and that a restart reads again; -1 for none.
-        counts: Counters since the node's start; equal at two instants when nothing was read between them.
+        durable: Offset that a restart reads again, out of the last Lucene commit: the oldest of those that the threads
+            have processed last; -1 for none.
+        polled: Records read since the node's start.
+        done: Of these, the ones that are processed, dropped or skipped.
+        behind: Records between the newest one read and the end of the partition, as the engine has last asked.
     """
 
     durable: int
-    counts: str
+    polled: int
+    done: int
+    behind: int
+
+    @property
+    def is_through(self) -> bool:
+        """True if the engine knows of no record that it has not processed."""
+        return self.behind == 0 and self.done >= self.polled
 
 
 def positions(stats: Mapping[str, Any]) -> dict[int, Position]:
     """Each primary shard's position out of an answer of `_stats?level=shards`."""
     return {
-        int(number): Position(
-            int(copy.get("commit", {}).get("user_data", {}).get("batch_start", -1)),
-            str(sorted(copy.get("polling_ingest_stats", {}).get("consumer_stats", {}).items()))
-            + str(sorted(copy.get("polling_ingest_stats", {}).get("message_processor_stats", {}).items())),
-        )
+        int(number): position(copy)
         for index in stats["indices"].values()
         for number, copies in index["shards"].items()
         for copy in copies
@@ -52,10 +60,30 @@ def positions(stats: Mapping[str, Any]) -> dict[int, Position]:
     }
 
 
-def committed(now: Mapping[int, Position], before: Mapping[int, Position]) -> dict[int, int]:
-    """The offset to commit of each partition: the record of a pointer counts as done once nothing moves any more."""
+def position(copy: Mapping[str, Any]) -> Position:
+    """The position of one copy of a shard."""
+    stats = copy.get("polling_ingest_stats", {})
+    reads, writes = stats.get("consumer_stats", {}), stats.get("message_processor_stats", {})
+    passed_over = ("total_poller_message_dropped_count", "total_duplicate_message_skipped_count")
+    return Position(
+        durable=int(copy.get("commit", {}).get("user_data", {}).get("batch_start", -1)),
+        polled=reads.get("total_polled_count", 0),
+        done=writes.get("total_processed_count", 0) + sum(reads.get(name, 0) for name in passed_over),
+        behind=reads.get("pointer_based_lag", 0),
+    )
+
+
+def committed(now: Mapping[int, Position], ends: Mapping[int, int], *, is_flushed: bool) -> dict[int, int]:
+    """The offset to commit of each partition.
+
+    Args:
+        ends: End offsets, read before the positions.
+        is_flushed: True if nothing was read since before the last flush. All that is processed is in it then, whatever
+            the pointer says, which is that of the slowest thread, and which dropped records do not move.
+    """
     return {
-        partition: at.durable + (before.get(partition) == at) for partition, at in now.items() if at.durable >= 0
+        partition: ends[partition] if is_flushed and at.is_through else max(at.durable, 0)
+        for partition, at in now.items()
     }
 
 
@@ -89,9 +117,10 @@ class Default(Pipeline):
     def __init__(self, context: PipelineContext) -> None:
         super().__init__(context)
         self._client = httpx.Client(base_url=context.elasticsearch_urls[0], timeout=TIMEOUT_S)
-        self._before: dict[int, Position] = {}
+        self._polled: dict[int, int] = {}
         self._ends: dict[int, int] = {}
         self._done: dict[int, int] = {}
+        self._still_looks = 0
         self._looked_s = 0.0
         self._kafka: Consumer | None = None
 
@@ -149,15 +178,16 @@ class Default(Pipeline):
         if time.monotonic() - self._looked_s < LOOK_EVERY_S:
             return
         self._looked_s = time.monotonic()
-        stats = f"/{self.context.index}/_stats/docs?level=shards&{STATS}{COUNTS}"
-        now = positions(self._asked("GET", stats))
-        self._ends = {partition: self._end(partition) for partition in self._partitions()}
-        done = committed(now, self._before)
-        if self._before == now and any(done.get(partition, 0) < end for partition, end in self._ends.items()):
-            self._asked("POST", f"/{self.context.index}/_flush")
-            now = positions(self._asked("GET", stats))
-        self._before = now
-        if done != self._done and done:
+        index = self.context.index
+        ends = {partition: self._end(partition) for partition in self._partitions()}
+        now = positions(self._asked("GET", f"/{index}/_stats/docs?level=shards&{STATS}{COUNTS}"))
+        has_moved = ends != self._ends or {n: at.polled for n, at in now.items()} != self._polled
+        self._still_looks = 0 if has_moved else self._still_looks + 1
+        self._polled, self._ends = {n: at.polled for n, at in now.items()}, ends
+        done = committed(now, ends, is_flushed=self._still_looks > STILL_LOOKS)
+        if self._still_looks == STILL_LOOKS:
+            self._asked("POST", f"/{index}/_flush")
+        if done != self._done:
             offsets = [TopicPartition(self.context.topic, partition, offset) for partition, offset in done.items()]
             self._consumer.commit(offsets=offsets, asynchronous=False)
             self._done = done
