@@ -101,6 +101,8 @@ def pulling(described: Mapping[str, Any], context: PipelineContext, shards: int,
         "pointer.init.reset": "earliest",
         # The only mapper that takes any JSON object as it is; ids are `shard-offset`.
         "mapper_type": "raw_payload",
+        # By default each 10 s: `behind` would be that of records which have come since.
+        "pointer_based_lag_update_interval": "1s",
         "param": {"topic": context.topic, "bootstrap_servers": context.kafka_bootstrap},
         **more,
     }
@@ -219,7 +221,7 @@ class Default(Pipeline):
 
 
 class Tuned(Default):
-    """More threads and larger polls: the settings that OpenSearch's page of pull-based ingestion lists for throughput."""
+    """More threads, a larger queue and larger polls; OpenSearch's page names these settings, and no values for them."""
 
     source: Mapping[str, str | int] = {
         "num_processor_threads": 2,
