@@ -16,6 +16,7 @@ from lab.prove.judge import Claims
 from lab.run.load.connector import Connector
 from lab.run.load.sink import Sink
 from lab.run.phases import RunContext
+from lab.stack.elasticsearch import node_name
 from lab.stack.local import LocalStack
 
 MOST_RESTARTS = 3
@@ -43,7 +44,7 @@ class Subject:
     _log_from: int = 0
 
     def __post_init__(self) -> None:
-        log = self._worker_log
+        log = self._server_log
         self._log_from = log.stat().st_size if log and log.is_file() else 0
 
     @property
@@ -145,20 +146,22 @@ class Subject:
     # --- what it says -----------------------------------------------------------------------------------------------
 
     @property
-    def _worker_log(self) -> Path | None:
+    def _server_log(self) -> Path | None:
+        """Log of the server that the pipeline is a part of: of a connector the worker, else a node that pulls."""
         with suppress(SluiceError):
-            spec = self.stack.server("connect").spec
+            spec = self.stack.server("connect" if self.run.profile.sink.is_connector else node_name(1)).spec
             return spec.server_log or spec.log_file
         return None
 
     def texts(self) -> Iterator[bytes]:
-        """Texts that the pipeline has written: files right in its folder, and the worker's log of a connector."""
+        """Texts that the pipeline has written: files right in its folder, and the log of the server it is part of."""
         folder = self.run.folder.path
         for file in sorted((*folder.glob("*"), *folder.glob(f"{SECOND}/*"))):
             if file.is_file():
                 with file.open("rb") as content:
                     yield content.read(MOST_LOG_BYTES)
-        if self.is_connector and (log := self._worker_log) and log.is_file():
+        is_in_server = self.is_connector or self.sink.pipeline.pulls
+        if is_in_server and (log := self._server_log) and log.is_file():
             with log.open("rb") as content:
                 content.seek(self._log_from if log.stat().st_size >= self._log_from else 0)
                 yield content.read(MOST_LOG_BYTES)
@@ -167,10 +170,14 @@ class Subject:
         """Numbers of the records that it names in its log or files, by content, by key or by place."""
         told: set[int] = set()
         topic = re.escape(self.run.names.topic)
-        places = re.compile(rf"{topic}\W{{1,4}}(?:partition\W{{1,3}})?(\d+)\W{{1,4}}(?:offset\W{{1,3}})?(\d+)".encode())
+        places = re.compile(
+            rf"{topic}\W{{1,4}}(?:partition\W{{1,3}})?(\d+)\W{{1,4}}(?:offset\W{{1,3}})?(\d+)"
+            # As the poller and the processor of OpenSearch's pull-based ingestion log a record that they drop.
+            rf"|Index={re.escape(self.run.names.index)}, Shard=(\d+), (?:_id:\S+ )?pointer[:=](\d+)".encode()
+        )
         of_place = {(record.partition, record.offset): record.number for record in records}
         for text in self.texts():
-            named = {(int(partition), int(offset)) for partition, offset in places.findall(text)}
+            named = {(int(a or c), int(b or d)) for a, b, c, d in places.findall(text)}
             told |= {of_place[place] for place in named & of_place.keys()}
             for record in records:
                 is_named = record.odd and record.key and record.key.startswith(b"odd-") and record.key in text

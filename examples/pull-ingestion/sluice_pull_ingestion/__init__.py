@@ -188,11 +188,21 @@ class Default(Pipeline):
         self._polled, self._ends = {n: at.polled for n, at in now.items()}, ends
         done = committed(now, ends, is_flushed=self._still_looks > STILL_LOOKS)
         if self._still_looks == STILL_LOOKS:
+            self._refuse_pause()
             self._asked("POST", f"/{index}/_flush")
         if done != self._done:
             offsets = [TopicPartition(self.context.topic, partition, offset) for partition, offset in done.items()]
             self._consumer.commit(offsets=offsets, asynchronous=False)
             self._done = done
+
+    def _refuse_pause(self) -> None:
+        """Refuse that a shard has paused by itself, as after a record that Kafka's consumer cannot read."""
+        states = self._asked("GET", f"/{self.context.index}/ingestion/_state")["ingestion_state"]
+        if paused := [str(each["shard"]) for shards in states.values() for each in shards if each["poller_paused"]]:
+            raise StackError(
+                f"{self.context.name}: the engine has paused shard {', '.join(paused)} after a fatal error; its log "
+                "says which: ./sluice logs elasticsearch-1"
+            )
 
     @property
     def _consumer(self) -> Consumer:
