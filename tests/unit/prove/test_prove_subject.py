@@ -21,12 +21,13 @@ RECORDS = [
 @pytest.fixture
 def subject(tmp_path: Path) -> Subject:
     """A program with a folder of its own."""
-    names = SimpleNamespace(topic=TOPIC, dead_letter_topic="letters")
+    names = SimpleNamespace(topic=TOPIC, index="sluice-prove", dead_letter_topic="letters")
     (tmp_path / "case").mkdir()
-    run: Any = SimpleNamespace(names=names, folder=SimpleNamespace(path=tmp_path / "case"))
+    profile = SimpleNamespace(sink=SimpleNamespace(is_connector=False))
+    run: Any = SimpleNamespace(names=names, profile=profile, folder=SimpleNamespace(path=tmp_path / "case"))
     worker: Any = None
     made = Subject(run, worker, LocalStack(tmp_path / "state"))
-    made._sink = SimpleNamespace(pipeline=object())
+    made._sink = SimpleNamespace(pipeline=SimpleNamespace(pulls=False))
     return made
 
 
@@ -36,6 +37,9 @@ def subject(tmp_path: Path) -> Subject:
         (f"rejected {TOPIC}-1@7: 400", {2}),
         (f"topic={TOPIC} partition=0 offset=7", {1}),
         (f"{TOPIC}-0-7", {1}),
+        ("Error processing record. Index=sluice-prove, Shard=0, pointer=7: error=NullPointerException", {1}),
+        ("dropping message: Index=sluice-prove, Shard=1, _id:1-7, pointer:7", {2}),
+        ("dropping message: Index=another, Shard=1, _id:1-7, pointer:7", set()),
         ('{"mark":"mark1n000002x"}', {2}),
         ("no document for odd-000001", {1}),
         ("key-3 is the key of many", set()),
