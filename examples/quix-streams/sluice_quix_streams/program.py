@@ -3,12 +3,15 @@
 import json
 import sys
 
+from elasticsearch import Elasticsearch
 from quixstreams import Application
 from quixstreams.sinks.community.elasticsearch import ElasticsearchSink
 
 
 def main() -> None:
     """Run the application."""
+    # The sink's first question, `GET /`, is answered 405 by the small distribution, which lacks the module rest-root.
+    Elasticsearch.info = lambda _self: {}
     kafka, topic, group, elasticsearch, index, state, told = sys.argv[1:]
     settings = json.loads(told)
     app = Application(
