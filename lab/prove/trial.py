@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -245,6 +245,8 @@ def prove(bench: Bench, case: Case) -> Result:
             trial.prepare()
             trial.load()
             found = trial.wait()
+            stored = trial.cluster.count(trial.run.names.index)
+            failure = idleness(trial.committed(), stored, trial.subject.stopped)
         except SluiceError as error:
             failure = str(error)
         return Result(
@@ -256,6 +258,13 @@ def prove(bench: Bench, case: Case) -> Result:
             time.monotonic() - began_s,
             failure,
         )
+
+
+def idleness(committed: Mapping[int, int], stored: int, stopped: Sequence[str]) -> str:
+    """Why nothing can be said of a pipeline that has done nothing: else it would seem to lose nothing; or empty."""
+    if stored or any(committed.values()):
+        return ""
+    return f"nothing was stored or committed{f'; it said: {stopped[-1]}' if stopped else ''}"
 
 
 def profile_for(profile: Profile) -> Profile:
