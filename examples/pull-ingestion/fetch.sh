@@ -15,8 +15,8 @@ mkdir -p "$folder"
     rm "$folder/opensearch.zip"
 }
 mkdir -p "$plugin"
-# The plugin is published as a jar, not as the archive that `opensearch-plugin install` takes. Without lz4-java, which
-# that archive lacks, too (`thirdPartyAudit` of its build.gradle), a topic compressed with lz4 ends ingestion for good.
+# The plugin is published as a jar, not as the archive that `opensearch-plugin install` takes. Without lz4-java a topic
+# that is compressed with lz4 ends ingestion for good.
 for jar in org/opensearch/plugin/ingestion-kafka/"$version"/ingestion-kafka-"$version".jar \
     org/apache/kafka/kafka-clients/3.9.2/kafka-clients-3.9.2.jar org/slf4j/slf4j-api/1.7.36/slf4j-api-1.7.36.jar \
     org/lz4/lz4-java/1.8.0/lz4-java-1.8.0.jar; do
