@@ -62,13 +62,13 @@ class Expanded(BaseModel):
 
 
 class Judgement(BaseModel):
-    """What a connector says of one setting."""
+    """A connector's judgement of one setting."""
 
     value: dict[str, Any]
 
 
 class Judged(BaseModel):
-    """What a connector says of its settings."""
+    """A connector's judgements of its settings."""
 
     configs: list[Judgement]
 

@@ -18,7 +18,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles.index_settings import time_s
 
 SCROLL_PAGE = 10_000
-"""Hits of one page: `index.max_result_window`'s default, so that no index has to allow more."""
+"""Hits of one page: the default of `index.max_result_window`."""
 
 SOURCES_PAGE = 1_000
 """The same of whole documents, of which some have 50 kB."""
@@ -334,12 +334,12 @@ class ElasticsearchClient:
             yield [hit["_source"] for hit in hits]
 
     def scrolled(
-        self, index: str, query: Mapping[str, object], shown: Sequence[str]
+        self, index: str, query: Mapping[str, Any], shown: Sequence[str]
     ) -> Iterator[Sequence[Mapping[str, Any]]]:
         """Every document in the index, a page at a time, in no order.
 
         Args:
-            query: The size of a page, and what of the documents to return.
+            query: The size of a page, less where the index allows no such size, and what of the documents to return.
             shown: What of each hit is of use.
 
         Raises:
@@ -347,7 +347,7 @@ class ElasticsearchClient:
                 next one when only its answer was lost: the reader has to begin anew.
         """
         path = ",".join(("_scroll_id", "_shards.failed", *(f"hits.hits.{name}" for name in shown)))
-        body = {**query, "sort": ["_doc"]}
+        body = {**query, "size": min(int(query["size"]), self._largest_page(index)), "sort": ["_doc"]}
         vectors = self._with_vectors(index) if "_source" in shown else ""
         _, answer = self.request("POST", f"/{index}/_search?scroll=2m&filter_path={path}{vectors}", body)
         while True:
@@ -360,6 +360,12 @@ class ElasticsearchClient:
             following = {"scroll": "2m", "scroll_id": scroll_id}
             _, answer = self.request("POST", f"/_search/scroll?filter_path={path}", following, patience_s=0)
         self.request("DELETE", "/_search/scroll", {"scroll_id": [scroll_id]}, accept=(404,))
+
+    def _largest_page(self, index: str) -> int:
+        """Hits that each of the indices behind a name allows in one page."""
+        name = "index.max_result_window"
+        _, indices = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true")
+        return min((int(each["settings"].get(name, SCROLL_PAGE)) for each in indices.values()), default=SCROLL_PAGE)
 
     def _with_vectors(self, index: str) -> str:
         """The parameter that asks for `_source` with its vectors, which 9.2 and later leave out; others refuse it."""

@@ -87,10 +87,10 @@ def test_without_patience_every_node_is_asked_once(message: MakeMessage) -> None
 
 def test_an_error_is_not_asked_for_twice(message: MakeMessage) -> None:
     """It would be the same again; the query is not part of the message."""
-    with rest((400, error("bad scroll"))) as server, pytest.raises(StackError) as failure:
+    with rest(DEFAULTS, (400, error("bad scroll"))) as server, pytest.raises(StackError) as failure:
         list(client(server).ids("books"))
     assert str(failure.value) == message("/books/_search", 400)
-    assert len(server.requests) == 1
+    assert len(server.requests) == 2
 
 
 def test_a_status_that_is_an_answer_is_no_error() -> None:
@@ -220,6 +220,10 @@ def test_the_settings_in_force_are_those_of_everybody() -> None:
 # --- reading back ---------------------------------------------------------------------------------------------------
 
 
+DEFAULTS = (200, {"books": {"settings": {}}})
+"""An index that states no setting of those that are asked for."""
+
+
 def page(scroll_id: str, *ids: str, failed: int = 0) -> dict[str, object]:
     """A page of a scroll; `filter_path` leaves out what is empty."""
     hits = {"hits": {"hits": [{"_id": name} for name in ids]}} if ids else {}
@@ -228,28 +232,37 @@ def page(scroll_id: str, *ids: str, failed: int = 0) -> dict[str, object]:
 
 def test_ids_are_read_page_by_page_until_one_is_empty() -> None:
     """Each with the id of the page before it, and the scroll is closed in the end."""
-    answers = [(200, page("first", "a", "b")), (200, page("second", "c")), (200, page("third")), (200, {})]
+    answers = [DEFAULTS, (200, page("first", "a", "b")), (200, page("second", "c")), (200, page("third")), (200, {})]
     with rest(*answers) as server:
         assert list(client(server).ids("books")) == [["a", "b"], ["c"]]
-    assert [(method, path.partition("?")[0]) for method, path, _ in server.requests] == [
+    assert [(method, path.partition("?")[0]) for method, path, _ in server.requests[1:]] == [
         ("POST", "/books/_search"),
         ("POST", "/_search/scroll"),
         ("POST", "/_search/scroll"),
         ("DELETE", "/_search/scroll"),
     ]
-    assert [body["scroll_id"] for _, _, body in server.requests[1:]] == ["first", "second", ["third"]]
+    assert [body["scroll_id"] for _, _, body in server.requests[2:]] == ["first", "second", ["third"]]
+
+
+@pytest.mark.parametrize(("windows", "size"), [((), 10_000), ((20_000,), 10_000), ((7,), 7), ((500, 30), 30)])
+def test_a_page_is_no_larger_than_the_index_allows(windows: tuple[int, ...], size: int) -> None:
+    """Elasticsearch refuses a scroll whose batches are larger (`SearchService.java`); of several indices any does."""
+    allowed = {f"books-{n}": {"settings": {"index.max_result_window": str(each)}} for n, each in enumerate(windows)}
+    with rest((200, allowed or DEFAULTS[1]), (200, page("first")), (200, {})) as server:
+        list(client(server).ids("books"))
+    assert server.requests[1][2]["size"] == size
 
 
 def test_an_empty_index_has_no_pages() -> None:
     """Its scroll is closed all the same."""
-    with rest((200, page("first")), (200, {})) as server:
+    with rest(DEFAULTS, (200, page("first")), (200, {})) as server:
         assert list(client(server).ids("books")) == []
-    assert len(server.requests) == 2
+    assert len(server.requests) == 3
 
 
 def test_a_shard_that_cannot_be_read_is_one_sentence(message: MakeMessage) -> None:
     """Its documents would be taken for missing ones."""
-    with rest((200, page("first", "a", failed=1))) as server, pytest.raises(StackError) as failure:
+    with rest(DEFAULTS, (200, page("first", "a", failed=1))) as server, pytest.raises(StackError) as failure:
         list(client(server).ids("books"))
     assert str(failure.value) == message("index books", 1)
 
