@@ -1,6 +1,7 @@
 """`sluice prove`: a conformance test of a pipeline from Kafka to Elasticsearch."""
 
 import contextlib
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -28,11 +29,13 @@ from lab.prove.cases import BY_NAME, CASES, Case, is_for_pulling
 from lab.prove.trial import Bench, Result, profile_for, prove
 from lab.stack.local import LocalStack
 from lab.targets.local import Local
+from lab.targets.servers import typed_command
 from producers.registry import make_dataset
 
 BASE = "quickstart"
 FOUND = 1
 EXPECTED_S = 15.0
+CASE = "--case"
 
 
 def pipelines(incomplete: str) -> list[str]:
@@ -56,7 +59,7 @@ def prove_pipeline(
     *,
     case: Annotated[
         list[str] | None,
-        typer.Option("--case", metavar="NAME", help="Only this case; may be repeated.", autocompletion=case_names),
+        typer.Option(CASE, metavar="NAME", help="Only this case; may be repeated.", autocompletion=case_names),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the records; the same seed sends the same ones.")] = 1,
     minutes: Annotated[float, typer.Option(min=0.5, help="Begin no case that would not end in this time.")] = 15.0,
@@ -113,7 +116,7 @@ def prove_pipeline(
     write_whole(folder / "scorecard.json", orjson.dumps(card, option=orjson.OPT_INDENT_2).decode() + "\n")
     if as_json:
         print_json(card)
-    show_scorecard(pipeline, results, seed)
+    show_scorecard(typed_command(), results)
     return FOUND if any(result.judgement.findings or result.failure for result in results) else 0
 
 
@@ -209,8 +212,23 @@ def remarks_of(result: Result) -> str:
     return "; ".join([*stops, *unmet, *result.judgement.notes])
 
 
-def show_scorecard(pipeline: str, results: Sequence[Result], seed: int) -> None:
-    """A row for each case, below them what repeats those with findings."""
+def of_one_case(command: Sequence[str], case: str) -> str:
+    """The command with all that was given, for one case alone."""
+    words = list(command)
+    for number in reversed(range(len(words))):
+        if words[number] == CASE:
+            del words[number : number + 2]
+        elif words[number].startswith(f"{CASE}="):
+            del words[number]
+    return shlex.join([*words, CASE, case])
+
+
+def show_scorecard(command: Sequence[str], results: Sequence[Result]) -> None:
+    """A row for each case, below them what repeats those with findings.
+
+    Args:
+        command: As it was typed, without secrets.
+    """
     rows = [
         (each.case, verdict_of(each), remarks_of(each), f"{each.faults}", duration(each.seconds)) for each in results
     ]
@@ -221,7 +239,7 @@ def show_scorecard(pipeline: str, results: Sequence[Result], seed: int) -> None:
     for each in wrong:
         for finding in each.judgement.findings:
             console.print(escape(f"  {each.case}: {finding.kind}: {'; '.join(finding.first)}"), soft_wrap=True)
-        console.print(f"  again: ./sluice prove {pipeline} --case {each.case} --seed {seed}", soft_wrap=True)
+        console.print(f"  again: {escape(of_one_case(command, each.case))}", soft_wrap=True)
     console.print(f"{quantity(len(results), 'case')}, {len(wrong)} with findings")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli.prove import case_named, profile_of, remarks_of, run_cases, show_scorecard, without_kills
+from lab.cli.prove import case_named, of_one_case, profile_of, remarks_of, run_cases, show_scorecard, without_kills
 from lab.display import console
 from lab.errors import ProfileError
 from lab.profiles import load_profile
@@ -73,12 +73,19 @@ def test_a_scorecard_has_its_findings_and_what_repeats_them(
 ) -> None:
     """It fits into 80 columns."""
     monkeypatch.setattr(console, "width", 80)
-    show_scorecard("rsyslog", [CLEAN, LOSSY], 3)
+    show_scorecard(("./sluice", "prove", "rsyslog", "--seed", "3"), [CLEAN, LOSSY])
     shown = capsys.readouterr().out
-    assert "prove rsyslog --case full-queue --seed 3" in shown
+    assert "again: ./sluice prove rsyslog --seed 3 --case full-queue" in shown
     assert "lost 41" in shown
     assert "0@7 key key-3" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_case_is_repeated_with_all_that_was_given() -> None:
+    """But for other cases; words with blanks are quoted."""
+    given = ("./sluice", "prove", "--case", "calm", "my sink.yaml", "--case=huge", "--set", "topic.partitions=3")
+    repeated = "./sluice prove 'my sink.yaml' --set topic.partitions=3 --case full-queue"
+    assert of_one_case(given, "full-queue") == repeated
 
 
 def test_a_schedule_that_no_request_met_is_a_remark() -> None:
