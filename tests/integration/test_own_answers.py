@@ -188,6 +188,6 @@ def test_computed_answers_are_those_of_the_server(elasticsearch: httpx.Client, t
         assert right is not None
         response = elasticsearch.post(f"/{INDEX}/_search", json=request)
         assert response.is_success, response.text
-        assert as_close(whole_answer(response.json()), right) == right
+        assert as_close(whole_answer(response.json(), request), right) == right
 
     holds()

@@ -190,7 +190,7 @@ def read_answer(step: Step, responses: Sequence[Response]) -> Answer:
     reading = step.answer
     assert reading is not None  # noqa: S101 - a question whose last step has none is not loaded
     if reading.whole:
-        return whole_answer(responses[0])
+        return whole_answer(responses[0], step.request)
     if reading.number is not None:
         return sum(int(at(response, reading.number)) for response in responses)
     if reading.number_of is not None:

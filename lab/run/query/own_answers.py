@@ -34,10 +34,27 @@ NO_ANSWER: Final = frozenset(
 """Parts of an aggregation that repeat others, or say how it was made."""
 
 
-def whole_answer(response: Json) -> dict[str | tuple[str, ...], list[Any]]:
+APPROXIMATE: Final = frozenset(
+    {
+        "boxplot", "categorize_text", "diversified_sampler", "frequent_item_sets", "median_absolute_deviation",
+        "percentile_ranks", "percentiles", "random_sampler", "rare_terms", "sampler", "scripted_metric",
+        "significant_terms", "significant_text", "variable_width_histogram",
+    }
+)  # fmt: skip
+"""Aggregations that a merge may change although no document did: they depend on the order of documents (t-digests of
+`TDigestState`, samples, clusters), on deleted ones (background counts), or on a script."""
+
+
+def inner(aggregation: Json) -> Json:
+    """The aggregations below another one, or of a search."""
+    return {**(aggregation.get("aggs") or {}), **(aggregation.get("aggregations") or {})}
+
+
+def whole_answer(response: Json, request: Json) -> dict[str | tuple[str, ...], list[Any]]:
     """Hits and aggregations of a response, each value by its path: `by_country/KR/doc_count`; empty buckets left out.
 
     Of hits, what hits of equal rank leave as it is: the values that they are sorted by, or the ids where all are there.
+    Approximate aggregations are left out.
     """
     total, hits = response["hits"].get("total"), response["hits"]["hits"]
     answer: dict[str | tuple[str, ...], list[Any]] = {}
@@ -47,7 +64,8 @@ def whole_answer(response: Json) -> dict[str | tuple[str, ...], list[Any]]:
         answer["sort"] = [value for hit in hits for value in hit["sort"]]
     elif hits and total is not None and total["value"] == len(hits):
         answer["ids"] = sorted(hit["_id"] for hit in hits)
-    answer.update((path, [value]) for path, value in _values(response.get("aggregations", {}), ""))
+    aggregations = response.get("aggregations", {})
+    answer.update((path, [value]) for path, value in _values(aggregations, "", inner(request)))
     return answer
 
 
@@ -55,15 +73,17 @@ def _hits(count: int, *, is_exact: bool) -> int | str:
     return count if is_exact else f"{count}+"
 
 
-def _values(tree: Json, path: str) -> Iterator[tuple[str, Any]]:
+def _values(tree: Json, path: str, asked: Json) -> Iterator[tuple[str, Any]]:
     for name, part in tree.items():
+        aggregation = asked.get(name, {})
         if name == "buckets":
             named = part.items() if isinstance(part, Mapping) else ((str(bucket["key"]), bucket) for bucket in part)
             for key, bucket in named:
                 if bucket["doc_count"]:
-                    yield from _values(bucket, f"{path}{key}/")
-        elif name not in NO_ANSWER:
-            yield from _values(part, f"{path}{name}/") if isinstance(part, Mapping) else [(f"{path}{name}", part)]
+                    yield from _values(bucket, f"{path}{key}/", asked)
+        elif name not in NO_ANSWER and APPROXIMATE.isdisjoint(aggregation):
+            here = f"{path}{name}"
+            yield from _values(part, f"{here}/", inner(aggregation)) if isinstance(part, Mapping) else [(here, part)]
 
 
 # --- the search in SQL ------------------------------------------------------------------------------------------------
@@ -115,8 +135,7 @@ class Search:
             count = self._count(where)
             is_exact = tracked is True or count <= int(tracked)
             answer["hits"] = [_hits(count if is_exact else int(tracked), is_exact=is_exact)]
-        aggregations = {**request.get("aggs", {}), **request.get("aggregations", {})}
-        answer.update((path, [value]) for path, value in self._aggregations(aggregations, where, ""))
+        answer.update((path, [value]) for path, value in self._aggregations(inner(request), where, ""))
         return answer
 
     def _field(self, name: str) -> Field:
@@ -200,7 +219,7 @@ class Search:
 
     def _aggregations(self, aggregations: Json, where: str, path: str) -> Iterator[tuple[str, Any]]:
         for name, aggregation in aggregations.items():
-            below = {**aggregation.get("aggs", {}), **aggregation.get("aggregations", {})}
+            below = inner(aggregation)
             kinds = [kind for kind in aggregation if kind not in ("aggs", "aggregations", "meta")]
             if len(kinds) != 1 or name in NO_ANSWER or name == "buckets":
                 raise NotComputedError(f"`{name}` is not one aggregation")

@@ -199,9 +199,18 @@ def test_of_a_response_what_ties_and_versions_leave_as_it_is_counts() -> None:
         "hits": {"total": {"value": 2, "relation": "eq"}, "hits": [{"_id": "b"}, {"_id": "a"}]},
         "aggregations": {"n": {"sum_other_doc_count": 0, "buckets": [bucket, {"key": 6, "doc_count": 0}]}},
     }
-    assert whole_answer(response) == {"hits": [2], "ids": ["a", "b"], "n/5/doc_count": [2], "n/5/s/value": [1.5]}
+    assert whole_answer(response, {}) == {"hits": [2], "ids": ["a", "b"], "n/5/doc_count": [2], "n/5/s/value": [1.5]}
     ranked = {"hits": {"hits": [{"_id": "b", "sort": [7]}, {"_id": "a", "sort": [7]}]}}
-    assert whole_answer(ranked) == {"sort": [7, 7]}
+    assert whole_answer(ranked, {}) == {"sort": [7, 7]}
+
+
+def test_what_a_merge_may_change_is_not_compared() -> None:
+    """Percentiles of the same documents differ with their order in the index; what stands beside them counts."""
+    inside = {"price": {"percentiles": {"field": "price"}}, "sum": {"sum": {"field": "price"}}}
+    request = {"aggs": {"by": {"terms": {"field": "country"}, "aggregations": inside}, "middle": {"boxplot": {}}}}
+    bucket = {"key": "KR", "doc_count": 2, "price": {"values": {"50.0": 1.5}}, "sum": {"value": 3.0}}
+    response = {"hits": {"hits": []}, "aggregations": {"by": {"buckets": [bucket]}, "middle": {"q2": 7.0}}}
+    assert whole_answer(response, request) == {"by/KR/doc_count": [2], "by/KR/sum/value": [3.0]}
 
 
 def test_sums_in_another_order_are_the_same() -> None:
