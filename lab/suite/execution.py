@@ -55,6 +55,7 @@ LAST_RATES = 2
 MOST_LENGTHENED = 3  # times that drains are made longer: a rate that rests on the start of a load tells too few
 MOST_WARM_UPS = 8
 MOST_WARM_UP_S = 180.0  # of drains, after which no other begins: a load of minutes has compiled what there is
+LONGER_S = 30.0  # than the shortest run: what takes so much longer warms no servers
 
 
 class SuiteExecution:
@@ -259,7 +260,10 @@ class SuiteExecution:
             self.bench.change_part(before[1], variant.part)
         variants = map(self.plan.variant, self.warmed_together(block))
         together = [other for other in variants if other.servers == variant.servers]
-        for other in together:
+        each = self.durations_s()
+        long_s = LONGER_S + min(each[other.name] for other in together)
+        # What the variants of a pipeline have in common is warmed by its drains, not by streams of minutes.
+        for other in sorted(together, key=lambda other: each[other.name] > long_s):
             self.warm_up(other)
         is_first = before is None or before[:2] != self.session[:2]
         if is_first and not self.was_warm:

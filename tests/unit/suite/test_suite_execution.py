@@ -247,6 +247,16 @@ def test_every_start_of_the_servers_has_blocks_and_a_warm_up_of_its_own(tmp_path
     assert bench.ran[first : first + 5] == [*warm, ("control", False)]
 
 
+def test_servers_are_warmed_by_drains_and_not_by_streams_of_minutes(folder: SuiteFolder) -> None:
+    """Whichever the block begins with: a stream with a pause took seven minutes until its rate was stable."""
+    bench = Bench()
+    execution = suite(folder, bench)
+    execution.expected = {"control": 90.0, "static": 20.0, "flat": 25.0}
+    execution.execute()
+    assert bench.ran[:4] == [("static", True), ("static", True), ("flat", True), ("control", True)]
+    assert bench.counted == list(NAMES) * 2
+
+
 def test_a_suite_that_is_resumed_on_its_second_start_stops_no_servers(tmp_path: Path) -> None:
     """They have just been started for it."""
     plan = a_plan(repeats=2).model_copy(update={"starts": 2, "started": (1, 2)})
