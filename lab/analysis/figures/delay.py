@@ -76,8 +76,8 @@ def event_end_s(course: Course) -> float | None:
 
 
 def catch_up_s(arrived: Curve, indexed: Curve, since_s: float) -> float | None:
-    """From an instant to the first reading of the index in which nothing waits that came two seconds before."""
+    """From an instant to the first reading of the index that has all that had come by then, and nothing older waits."""
     for at_s, count in zip(*indexed, strict=True):
-        if at_s >= since_s and count >= np.interp(at_s - WAITING_S, *arrived):
+        if at_s >= since_s and count >= np.interp(max(since_s, at_s - WAITING_S), *arrived):
             return at_s - since_s
     return None

@@ -19,6 +19,8 @@ from producers.delivery import Delivered, total_in_sequence
 
 STARTED_S = 1.0
 """Of a first stage that is drained: from the first growth of the index, what the limit is not taken from."""
+LEAST_S = 5.0
+"""Of the rest, as of a measured window: what drains in two seconds is up to twice as fast as what lasts."""
 
 
 class Stages:
@@ -172,13 +174,13 @@ def limit_of(grown: list[tuple[float, int]]) -> float:
         grown: Instant and documents of each reading in which the index had grown.
 
     Raises:
-        StackError: It is over within that time.
+        StackError: It is over too soon.
     """
     rest = [each for each in grown if each[0] >= grown[0][0] + STARTED_S]
-    if len(rest) < 2:
+    if not rest or rest[-1][0] - rest[0][0] < LEAST_S:
         raise StackError(
-            "load.stages: the first stage was drained in less than two seconds, too little to know the limit; give it "
-            "more documents"
+            f"load.stages: the first stage was drained in {grown[-1][0] - grown[0][0]:.1f} s, expected at least "
+            f"{STARTED_S + LEAST_S:.0f} s, to know the limit; give it more documents"
         )
     (began_s, before), (ended_s, after) = rest[0], rest[-1]
     return (after - before) / (ended_s - began_s)

@@ -43,6 +43,12 @@ def test_a_pipeline_has_caught_up_once_nothing_old_waits() -> None:
     assert catch_up_s(ARRIVED, indexed(*[0] * 31), 10) is None
 
 
+def test_a_spike_that_came_just_now_is_no_smaller_for_it() -> None:
+    """What came within the last two seconds may wait, but nothing of the spike: 200,000 seemed to take 0.1 s."""
+    arrived = (SECONDS, tuple(100 * second + (4000 if second > 10 else 0) for second in range(31)))
+    assert catch_up_s(arrived, indexed(*(100 * second for second in range(12)), *[1100] * 8, 5800), 11) == 9
+
+
 def test_what_a_pipeline_catches_up_with_is_the_pause_or_the_spike() -> None:
     """A first stage that was drained is no spike."""
     drained, calm, spike = (

@@ -136,9 +136,10 @@ def test_only_nodes_of_this_command_are_paused(stages: Callable[..., Stages]) ->
 
 def test_a_limit_needs_some_seconds() -> None:
     """A drain that is over at once says nothing of it."""
-    assert limit_of([(0.0, 10), (1.0, 100), (2.0, 300), (3.0, 500)]) == 200
-    with pytest.raises(StackError, match="less than two seconds"):
-        limit_of([(0.0, 10), (1.0, 100)])
+    assert limit_of([(0.0, 10), (1.0, 100), (2.0, 300), (6.0, 1100)]) == 200
+    for grown in ([(0.0, 10)], [(0.0, 10), (1.0, 100)], [(0.0, 10), (1.0, 100), (5.9, 1100)]):
+        with pytest.raises(StackError, match=rf"in {grown[-1][0]:.1f} s, expected at least 6 s"):
+            limit_of(grown)
 
 
 @pytest.mark.parametrize(
