@@ -23,7 +23,7 @@ from lab.stack.groups import Bounds
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import uninterrupted
-from lab.targets.remote import RemoteServers, read_servers
+from lab.targets.remote import RemoteServers, pause_refusals, read_servers
 from lab.targets.servers import Servers, override_refusals, refusal_among_first
 
 SECURITY = "xpack.security.enabled"
@@ -141,6 +141,7 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
             "not known here; run it without --target compose"
         )
     yield from deployment_refusals(profile)
+    yield from pause_refusals(profile)
     yield from override_refusals(profile)
     if not profile.sink.is_connector:
         lack = missing_pipeline(profile, ROOT)

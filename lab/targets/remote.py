@@ -16,6 +16,7 @@ from lab.endpoints import METRICS_ORIGIN, Endpoints, urls_of
 from lab.engines import DEFAULT, Engine, Release, engine_called
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
+from lab.profiles.loads import Stream
 from lab.profiles.suites import Suite
 from lab.records.run import Server
 from lab.records.suite import Variant
@@ -156,6 +157,14 @@ class RemoteServers:
             *(f"elasticsearch.cluster_settings.{name}" for name in wanted.cluster_settings),
         ):
             yield refusal_at(profile.where.get(key, profile.name), key, f"got a value, expected none; {ONLY_USED}")
+        yield from pause_refusals(profile)
+
+
+def pause_refusals(profile: Profile) -> Iterator[str]:
+    """Why nodes that Sluice has not started on this machine cannot be paused."""
+    if isinstance(profile.load, Stream) and profile.load.pause:
+        place = profile.where.get("load.pause.seconds", profile.name)
+        yield refusal_at(place, "load.pause", "got a pause, expected none: only `--target local` has nodes to pause")
 
 
 class Remote(Servers):

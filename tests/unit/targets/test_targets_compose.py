@@ -78,6 +78,13 @@ def test_what_containers_do_not_have_is_refused(
     assert str(error.value) == message(*facts)
 
 
+def test_a_pause_of_containers_is_refused(tmp_path: Path, message: MakeMessage) -> None:
+    """Before any of them starts."""
+    with pytest.raises(ProfileError) as error:
+        Compose(project(tmp_path)).fitted(load_profile("pipelines/pause"))
+    assert str(error.value) == message("pipelines/pause", "load.pause", "--target local")
+
+
 def test_a_connector_that_the_image_is_built_with_is_there(tmp_path: Path) -> None:
     """`SINK` says which."""
     theirs = load_profile("quickstart", overrides=["sink.config={connector.class: io.confluent.connect.TheirSink}"])

@@ -335,6 +335,13 @@ def test_bounds_of_servers_elsewhere_are_refused(name: str, message: MakeMessage
     assert str(error.value) == message(f"quickstart: elasticsearch.{name}", 3001, "--target")
 
 
+def test_a_pause_of_nodes_elsewhere_is_refused(message: MakeMessage) -> None:
+    """Before anything is produced."""
+    with pytest.raises(ProfileError) as error:
+        found(node()).fitted(load_profile("pipelines/pause"))
+    assert str(error.value) == message("pipelines/pause", "load.pause", "--target local")
+
+
 def test_a_sink_that_the_worker_does_not_have_is_refused(message: MakeMessage) -> None:
     """Before a suite is planned with it."""
     theirs = load_profile("quickstart", overrides=["sink.config={connector.class: org.example.TheirSink}"])
