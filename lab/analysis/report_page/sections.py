@@ -55,7 +55,8 @@ def questions(run: Run, result: Result) -> list[Row]:
 def compared_text(answers: int, differing: int, why: str) -> str:
     """Sentence on answers that were compared with each other only, none of which is called right."""
     same = "none differs" if not differing else f"{count(differing)} differ"
-    return f"{count(answers)} answers were compared with each other only ({why}): {same} from the first of a request."
+    only = f"{count(answers)} answers of this run were compared with each other only, not with other runs"
+    return f"{only} ({why}): {same} from the first of a request."
 
 
 def compared_questions(run: Run) -> Iterator[str]:

@@ -6,6 +6,7 @@ are those of Elasticsearch's reference: query DSL, aggregations and field types,
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,18 @@ from lab.extensions import Answer
 from lab.profiles import Profile
 from lab.profiles.mapping import index_body, mapping_for
 from lab.profiles.questions import Question, filled, load_question
-from lab.run.query.own_fields import NUMBERS, Field, Json, NotComputedError, literal, located, only, sql, values_in
+from lab.run.query.own_fields import (
+    NUMBERS,
+    Field,
+    Json,
+    NotComputedError,
+    literal,
+    located,
+    only,
+    sql,
+    values_in,
+    whole_number,
+)
 from lab.run.query.right_answers import RELATIVE, Within
 from producers.dataset import Dataset
 
@@ -347,7 +359,11 @@ def told_beforehand(profile: Profile, root: Path) -> Iterator[str]:
         if question.is_about_a_file:
             mappings = mapping_for(profile, root).get("mappings", {})
             why = why_not_computed(question, mappings, changed_by(profile, root))
-            kind = f"answers compared with each other only ({why})" if why else "right answers computed by DuckDB"
+            kind = (
+                f"answers compared with each other only, within a run ({why})"
+                if why
+                else "right answers computed by DuckDB"
+            )
             yield f"question {name}: {kind}"
 
 
@@ -395,7 +411,7 @@ class OwnAnswers:
         number = 0
         for batch in dataset.batches(0, dataset.documents):
             for _, content in batch:
-                document = json.loads(content)
+                document = json.loads(content, parse_int=whole_number)
                 for field, (places, held) in zip(fields, rows, strict=True):
                     values = [field.value(value) for value in values_in(document, field.source.split("."))]
                     kept = [value for value in values if value is not None]
@@ -403,6 +419,10 @@ class OwnAnswers:
                     places.extend([number] * len(kept))
                     held.extend(kept)
                 number += 1
+        for field, (_, held) in zip(fields, rows, strict=True):
+            # No order of summing them, in any shard or bucket, then overflows.
+            if field.type == "double" and math.isinf(sum(map(abs, held))):
+                raise NotComputedError(f"`{field.name}` (double) has values whose sum overflows")
         self._duckdb.execute("CREATE TABLE docs AS SELECT range AS doc FROM range(?)", [number])
         for field, (places, held) in zip(fields, rows, strict=True):
             of_type = {"VARCHAR": object, "DOUBLE": np.float64, "BIGINT": np.int64}[field.sql_type]

@@ -100,6 +100,11 @@ class Field:
         return self.type != "keyword"
 
 
+def whole_number(text: str) -> float:
+    """A whole number of JSON; the float of `-0`, whose text a keyword may keep."""
+    return -0.0 if text == "-0" else int(text)
+
+
 def millis_of(text: str) -> int | None:
     """Milliseconds since the epoch of an ISO 8601 text, UTC where it names no zone; `None` for no day of a calendar."""
     whole = re.sub(r"(\.\d{6})\d+", r"\1", text)

@@ -18,6 +18,8 @@ from lab.run.query.right_answers import QuestionValues, as_close
 from producers.dataset import Dataset
 from producers.registry import make_dataset
 
+MINUS_ZERO = 8_000_000_008
+"""Stands for the `-0` of JSON, which Python's writer does not have."""
 ORDERS = [
     {"id": "a", "country": "KR", "total": 10, "at": "2024-01-31T23:59:59.999Z", "tags": ["x", "y", "x"]},
     {"id": "b", "country": "KR", "total": 2.5, "at": "2024-02-01", "tags": []},
@@ -48,7 +50,8 @@ PAID = {"bool": {"filter": [{"term": {"country": "KR"}}], "must_not": [{"term": 
 
 def file_of(path: Path, documents: list[dict[str, Any]]) -> Dataset:
     """The documents as a user's file."""
-    path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    text = "".join(json.dumps(document) + "\n" for document in documents)
+    path.write_text(text.replace(str(MINUS_ZERO), "-0"))
     return make_dataset("file", path=str(path), key="id")
 
 
@@ -149,8 +152,20 @@ def test_the_reason_why_an_answer_is_not_computed_is_told(request_: dict[str, An
         {"country": 1.5},
         {"total": -0.0},
         {"country": "K\ud83d"},
+        {"country": MINUS_ZERO},
+        {"total": [1e308, 1e308]},
     ],
-    ids=["a number as text", "no date", "a year", "an object", "a decimal for a keyword", "minus zero", "half a pair"],
+    ids=[
+        "a number as text",
+        "no date",
+        "a year",
+        "an object",
+        "a decimal for a keyword",
+        "minus zero",
+        "half a pair",
+        "minus zero for a keyword",
+        "numbers whose sum overflows",
+    ],
 )
 def test_values_that_may_not_be_indexed_as_they_stand_are_not_computed_with(
     tmp_path: Path, other: dict[str, Any]
