@@ -1,7 +1,7 @@
 """`--baseline`: a run or suite beside the last verified one of a name, and what is expected of their ratios."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,7 +75,10 @@ class Baseline:
         if self.path is None:
             return []
         pairs = sides(folder, str(self.path), str(folder))
-        return [compare(one, two, vary=self.vary, judged=judged) for one, two in pairs]
+        # A path of this machine means nothing in a pull request.
+        names = {str(path): path.name for path in (self.path, folder)}
+        named = [tuple(replace(each, label=names.get(each.label, each.label)) for each in pair) for pair in pairs]
+        return [compare(one, two, vary=self.vary, judged=judged) for one, two in named]
 
 
 def baseline_of(
@@ -108,7 +111,8 @@ def baseline_of(
     if one is not None:
         known = side(name, [analyse(one.parent)])
         check_inputs([(known, known)], frozenset(vary))
-    return Baseline(name, path, frozenset({OF_ANOTHER_COMMIT, *vary}))
+    shown = path.name if path == Path(name) else name
+    return Baseline(shown, path, frozenset({OF_ANOTHER_COMMIT, *vary}))
 
 
 def newest(candidates: Path, name: str) -> Path | None:

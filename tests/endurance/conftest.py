@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 from tests.compose.conftest import engine, prepared, stand_ins
-from tests.integration.conftest import open_folder, own_sluice
+from tests.integration.conftest import _no_command_outlives_its_test, open_folder, own_sluice
 
-__all__ = ["engine", "open_folder", "own_sluice", "prepared", "stand_ins"]
+__all__ = ["_no_command_outlives_its_test", "engine", "open_folder", "own_sluice", "prepared", "stand_ins"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -96,6 +96,15 @@ def test_one_run_beside_one_fails_nothing(tmp_path: Path) -> None:
     assert "| Indexing rate (primaries) | 5,000/s | 5,000/s | 1.00 | – |" in table.splitlines()
 
 
+def test_the_table_for_a_pull_request_names_runs_without_the_paths_of_a_machine(tmp_path: Path) -> None:
+    """Nor that of a baseline that is a folder."""
+    first, second = (a_run(tmp_path, name, {}) for name in ("1", "2"))
+    beside = chosen(tmp_path, str(first))
+    assert beside is not None
+    _, table = against_baseline(beside, second, [])
+    assert (str(tmp_path) in table, "2, beside 1" in table.splitlines()) == (False, True)
+
+
 def test_without_a_baseline_yet_nothing_is_told(tmp_path: Path) -> None:
     """Only that there is none."""
     checks, table = against_baseline(Baseline("main", None), tmp_path, [expectation("drain_s<=1.1 baseline")])
