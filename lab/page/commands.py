@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -261,8 +261,3 @@ def refusal_in(errors: str) -> str:
     if start is None:
         return lines[-1] if lines else "the command failed without a word"
     return "\n".join([lines[start].removeprefix("sluice: "), *lines[start + 1 :]])
-
-
-def environment_of_child(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a page's process: ours, with what it is to know and no argument may show."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), **given}

@@ -184,6 +184,8 @@ class Stream(LoadSection):
         stages = self.stages
         if any(stage.documents is None for stage in stages[:-1]):
             raise PydanticCustomError("stages", "`documents` of every stage but the last one")
+        if stages and stages[-1].documents is not None:
+            raise PydanticCustomError("stages", "no `documents` of the last stage, which has the rest")
         knows_limit = bool(stages) and stages[0].rate == "fast"
         if any(stage.rate and stage.rate.endswith("%") for stage in stages) and not knows_limit:
             raise PydanticCustomError(

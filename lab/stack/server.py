@@ -265,7 +265,7 @@ def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:
     """
     running = [(server, process) for server in servers if (process := server.process())]
     for _, process in running:
-        signal_quietly(process, signal.SIGTERM)
+        ask_to_end(process)
     signalled_at_s = time.monotonic()
     for server, process in sorted(running, key=lambda pair: patience_s(pair[0], grace_s)):
         wait_for_end(process, signalled_at_s + patience_s(server, grace_s) - time.monotonic())
@@ -293,6 +293,12 @@ def signal_quietly(process: psutil.Process, number: int) -> None:
     """Send a signal to a process that may have ended meanwhile."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.send_signal(number)
+
+
+def ask_to_end(process: psutil.Process) -> None:
+    """Send SIGTERM, which a process that a killed run has paused sees only once it goes on."""
+    signal_quietly(process, signal.SIGTERM)
+    signal_quietly(process, signal.SIGCONT)
 
 
 def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
@@ -348,7 +354,7 @@ def stop_processes(processes: Iterable[psutil.Process], grace_s: float = 5.0) ->
     """Stop processes that no state file knows."""
     running = list(processes)
     for process in running:
-        signal_quietly(process, signal.SIGTERM)
+        ask_to_end(process)
     _gone, left = psutil.wait_procs(running, timeout=grace_s)
     for process in left:
         signal_quietly(process, signal.SIGKILL)

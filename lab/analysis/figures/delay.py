@@ -58,7 +58,7 @@ def delays_s(arrived: Curve, indexed: Curve, began_s: float, ended_s: float) -> 
 
     Source: the horizontal distance of the two cumulative curves, of a queue that is served in order.
     """
-    if not arrived[0] or not indexed[0] or ended_s <= began_s:
+    if not arrived[0] or not indexed[0] or ended_s <= began_s or has_counted_twice(arrived, indexed):
         return np.zeros(0)
     first, last = np.interp([began_s, ended_s], *arrived)
     # Between two counts: where a curve stands still, the instant of its count is not one.
@@ -69,6 +69,11 @@ def delays_s(arrived: Curve, indexed: Curve, began_s: float, ended_s: float) -> 
     return np.maximum(waited, 0.0)
 
 
+def has_counted_twice(arrived: Curve, indexed: Curve) -> bool:
+    """Check whether the index grew by more than came, as where requests are sent again: it runs ahead then."""
+    return bool(arrived[1] and indexed[1]) and indexed[1][-1] > arrived[1][-1]
+
+
 def event_end_s(course: Course) -> float | None:
     """End of the pause, or else of the last stage whose documents came all at once; the first stage is none."""
     spikes = [stage.ended_s for stage in course.stages[1:] if stage.rate_docs_per_s is None]
@@ -77,6 +82,8 @@ def event_end_s(course: Course) -> float | None:
 
 def catch_up_s(arrived: Curve, indexed: Curve, since_s: float) -> float | None:
     """From an instant to the first reading of the index that has all that had come by then, and nothing older waits."""
+    if has_counted_twice(arrived, indexed):
+        return None
     for at_s, count in zip(*indexed, strict=True):
         if at_s >= since_s and count >= np.interp(max(since_s, at_s - WAITING_S), *arrived):
             return at_s - since_s

@@ -142,7 +142,7 @@ def _checks(findings: Findings) -> list[tuple[MetricKey, Effect]]:
 
 
 def _checked(findings: Findings, checks: Sequence[tuple[MetricKey, Effect]], *, alone: bool) -> str:
-    """Clause on the control against itself (A/A); of one without a difference the table's row is enough.
+    """Clause on the control against itself (A/A); unless it shows a difference, the table's row is enough.
 
     Args:
         alone: Nothing else was compared.

@@ -59,18 +59,19 @@ class Stages:
 
         Raises:
             ProfileError: They are not on this machine.
+            StackError: None is running any more.
         """
-        run = self._producing.run
-        pids = run.target.process_ids() if run.target.name == "local" else {}
-        nodes = [pid for name, pid in pids.items() if name.startswith("elasticsearch-")]
-        if not nodes:
+        target = self._producing.run.target
+        if target.name != "local":
             raise ProfileError("load.pause: got servers elsewhere, expected local ones, whose nodes can be paused")
+        nodes = [pid for name, pid in target.process_ids().items() if name.startswith("elasticsearch-")]
+        if not nodes:
+            raise StackError("load.pause: no node of the cluster is running any more, expected one to pause")
         return nodes
 
     def run(self) -> tuple[Delivered, Course]:
         """Produce all stages, pausing the nodes when it is time; return once the nodes answer again."""
-        if self._section.pause:
-            self.node_pids  # noqa: B018 - refused before anything is produced
+        self._refuse()
         with self._resuming():
             for number in range(len(self._section.stages)):
                 self._stage(number)
@@ -82,11 +83,25 @@ class Stages:
             resumed_s=self._resumed_s,
         )
 
+    def _refuse(self) -> None:
+        """Refuse what cannot be done, before anything is produced."""
+        if self._section.pause:
+            self.node_pids  # noqa: B018 - raises
+        earlier, whole = (
+            sum(stage.documents or 0 for stage in self._section.stages),
+            self._producing.run.dataset.documents,
+        )
+        if earlier >= whole:
+            raise ProfileError(
+                f"load.stages: got {earlier:,} documents before the last stage, expected fewer than the {whole:,} of "
+                "the dataset; the last stage has the rest"
+            )
+
     def _stage(self, number: int) -> None:
         stage, done = self._section.stages[number], sum(each.documents for each in self._stages)
         is_last = number == len(self._section.stages) - 1
         whole = self._producing.run.dataset.documents
-        stop = whole if is_last else min(whole, done + (stage.documents or 0))
+        stop = whole if is_last else done + (stage.documents or 0)
         rate = self._rate(stage.rate)
         is_drained = number == 0 and rate is None
         if number == 0 and not is_drained:
@@ -94,9 +109,8 @@ class Stages:
         started_s = CLOCK.now_s()
         if is_last:
             self._last_due_s = started_s
-        if stop > done:
-            check = None if is_drained else self._check
-            self._parts.append(self._producing.step(done, stop, rate, check or (lambda: None)))
+        check = None if is_drained else self._check
+        self._parts.append(self._producing.step(done, stop, rate, check or (lambda: None)))
         record = StageRecord(documents=stop - done, rate_docs_per_s=rate, started_s=started_s, ended_s=CLOCK.now_s())
         self._stages.append(record)
         if is_drained:
@@ -139,17 +153,14 @@ class Stages:
         if pause and self._last_due_s is not None:
             if self._paused_s is None and now_s >= self._last_due_s + pause.after_s:
                 self._paused, self._paused_s = self.node_pids, now_s
-                for pid in self._paused:
-                    os.kill(pid, signal.SIGSTOP)
+                _signal(self._paused, signal.SIGSTOP)
             elif self._paused and self._paused_s is not None and now_s >= self._paused_s + pause.seconds:
                 self._resume()
         self._check_others()
 
     def _resume(self) -> None:
-        paused, self._paused = self._paused, []
-        for pid in paused:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        _signal(self._paused, signal.SIGCONT)
+        self._paused = []
         self._resumed_s = CLOCK.now_s()
 
     def _await_resume(self) -> None:
@@ -165,6 +176,12 @@ class Stages:
         finally:
             if self._paused:
                 self._resume()
+
+
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def limit_of(grown: list[tuple[float, int]]) -> float:

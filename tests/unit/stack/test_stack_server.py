@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -124,6 +125,19 @@ def test_a_server_is_given_the_time_that_it_needs_to_end(tmp_path: Path, marker:
     entry = started(spec_of(tmp_path, command=shell(script)), marker)
     wait_until((tmp_path / "up").exists)
     stop([entry])
+    assert (tmp_path / "finished").exists()
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda entry: stop([entry]), lambda entry: stop_processes([psutil.Process(entry.pid)])]
+)
+def test_a_paused_server_ends_in_order(tmp_path: Path, marker: Path, ask: Callable[[ServerProcess], None]) -> None:
+    """A killed run with `load.pause` leaves such nodes: `down` waited out their grace time, and killed them."""
+    script = f"trap 'touch {tmp_path}/finished; exit 0' TERM; touch {tmp_path}/up; while :; do sleep 0.01; done"
+    entry = started(spec_of(tmp_path, command=shell(script)), marker).model_copy(update={"was_ready": True})
+    wait_until((tmp_path / "up").exists)
+    psutil.Process(entry.pid).suspend()
+    ask(entry)
     assert (tmp_path / "finished").exists()
 
 

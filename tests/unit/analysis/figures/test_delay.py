@@ -36,6 +36,14 @@ def test_records_that_were_not_indexed_have_no_delay_that_could_be_told() -> Non
     assert len(delays_s(ARRIVED, ((), ()), 0, 30)) == 0
 
 
+def test_an_index_that_grew_by_more_than_came_tells_no_delay() -> None:
+    """What a pipeline sends twice is counted twice: five seconds of delay seemed to be three."""
+    twice = indexed(*(max(0, 110 * (second - 5)) for second in range(31)))
+    more = ((*twice[0], 40.0), (*twice[1], 3300))
+    assert len(delays_s(ARRIVED, more, 5, 20)) == 0
+    assert catch_up_s(ARRIVED, more, 10) is None
+
+
 def test_a_pipeline_has_caught_up_once_nothing_old_waits() -> None:
     """The cluster was away until 10 s; at 15 s the index holds all that the topic held at 13 s."""
     counts = [0] * 11 + [300, 600, 900, 1200, 1500, 1600]

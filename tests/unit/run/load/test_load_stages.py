@@ -134,6 +134,43 @@ def test_only_nodes_of_this_command_are_paused(stages: Callable[..., Stages]) ->
     assert world.told == []
 
 
+def test_a_node_that_has_died_is_not_said_to_be_elsewhere(
+    stages: Callable[..., Stages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ran when the run began."""
+    world = World(50)
+    running = iter([{"elasticsearch-1": NODE}, {}])
+    target = type("Target", (), {"name": "local", "process_ids": lambda _: next(running)})()
+    run = world.run
+    run.target = target
+    monkeypatch.setattr(World, "run", run)
+    with pytest.raises(StackError, match=r"load\.pause: no node of the cluster is running"):
+        stages(world, stages=[{}], pause={"after_s": 2.0, "seconds": 30.0}).run()
+
+
+def test_a_node_that_dies_just_then_is_no_defect(
+    stages: Callable[..., Stages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the pipeline bears it is for the run to tell."""
+
+    def gone(_pid: int, _number: int) -> None:
+        raise ProcessLookupError
+
+    world = World(50)
+    paused = stages(world, stages=[{}], pause={"after_s": 2.0, "seconds": 30.0})
+    monkeypatch.setattr(lab.run.load.stages.os, "kill", gone)
+    assert paused.run()[0].delivered == 50
+
+
+@pytest.mark.parametrize("documents", [1000, 900])
+def test_a_last_stage_without_documents_is_refused(stages: Callable[..., Stages], documents: int) -> None:
+    """Its figures would be missing without a word, as after `--set dataset.documents=900`."""
+    world = World(documents)
+    with pytest.raises(ProfileError, match=rf"load\.stages: got 1,000 documents .* fewer than the {documents:,} "):
+        stages(world, stages=[{"documents": 1000, "rate": "fast"}, {"rate": "70 %"}]).run()
+    assert world.told == []
+
+
 def test_a_limit_needs_some_seconds() -> None:
     """A drain that is over at once says nothing of it."""
     assert limit_of([(0.0, 10), (1.0, 100), (2.0, 300), (6.0, 1100)]) == 200
@@ -146,6 +183,7 @@ def test_a_limit_needs_some_seconds() -> None:
     "load",
     [
         {"stages": [{}, {"rate": "5"}]},
+        {"stages": [{"documents": 5}, {"documents": 5}]},
         {"stages": [{"documents": 5}, {"rate": "70 %"}]},
         {"stages": [{"documents": 5, "rate": "quick"}]},
         {"stages": [{}], "ramp": {"p99_ms": 5}},
