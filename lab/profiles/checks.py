@@ -95,6 +95,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
 _OF_OTHER_LOADS: tuple[tuple[Collection[str], str], ...] = (
     (ONLY_QUERIES, "got a setting of query-only loads, expected none, or `mode: query`"),
     (("pace",), "got a pace for another load, expected none, or `mode: stream`"),
+    (("stages", "pause"), "got a setting of streams, expected none, or `mode: stream`"),
     (("via",), "got it for a query-only load, expected none, or another `mode`"),
     (Direct.model_fields, "got a setting of direct loads, expected none, or `via: direct`"),
     (Rally.model_fields, "got a setting of Rally loads, expected none, or `via: rally`"),

@@ -145,7 +145,7 @@ class Stage(Section):
 class Pause(Section):
     """A time in which the nodes of the cluster are paused: they take connections, and answer nothing."""
 
-    after_s: float = Field(gt=0, description="From the first due time of the last stage to the pause")
+    after_s: float = Field(gt=0, description="From the begin of the last stage to the pause")
     seconds: float = Field(gt=0, description="How long it lasts")
 
 

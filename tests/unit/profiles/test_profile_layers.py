@@ -156,6 +156,7 @@ def test_only_a_direct_load_has_connections(repository: Repository, message: Mak
         ("{mode: query}", "load.warm_up_documents=5", ("mode: drain", "via: kafka")),
         ("{via: direct}", "load.warm_up_documents=5", ("mode: drain", "via: kafka")),
         ("{mode: drain}", "load.queries={}", ("mode: stream", "mode: query")),
+        ("{mode: drain}", "load.stages=[{}]", ("mode: stream",)),
     ],
 )
 def test_a_setting_of_other_loads_is_refused_with_those_that_have_it(
