@@ -280,10 +280,8 @@ def choice_of(statuses: list[int] | None, reasons: list[str] | None, places: lis
     """The choice of the command line.
 
     Raises:
-        ProfileError: A place has another form, or a reason is empty, as of a variable that is not set.
+        ProfileError: A place has another form.
     """
-    if "" in (reasons or ()):
-        raise ProfileError("--reason: got an empty text, which every reason holds, expected a piece of one")
     parsed = {text: Place.parsed(text) for text in places or []}
     if wrong := next((text for text, place in parsed.items() if place is None), None):
         raise ProfileError(f"--place: got {wrong}, expected TOPIC-PARTITION@OFFSET, such as books-0@17")
