@@ -19,6 +19,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from lab.errors import ProfileError
+
 
 class Section(BaseModel):
     """A section of a profile: immutable, strict about types, and an unknown key is an error."""
@@ -178,6 +180,19 @@ class Stream(LoadSection):
             if stage.rate is None or stage.rate[-1].isdigit():
                 at_rates += part / float(stage.rate or self.rate_docs_per_s)
         return max(seconds, at_rates)
+
+    def refuse_documents(self, documents: int) -> None:
+        """Refuse a dataset that ends before the last stage.
+
+        Raises:
+            ProfileError: It does.
+        """
+        earlier = sum(stage.documents or 0 for stage in self.stages)
+        if self.stages and earlier >= documents:
+            raise ProfileError(
+                f"load.stages: got {earlier:,} documents before the last stage, expected fewer than the {documents:,} "
+                "of the dataset; the last stage has the rest"
+            )
 
     @field_validator("stages")
     @classmethod

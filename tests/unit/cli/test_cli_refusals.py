@@ -70,8 +70,9 @@ def sluice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
         ),
         (("sink/naive-python", "--set", "sink.command=[no-such-pipeline]"), ("no-such-pipeline",)),
         (("sink/drain", "--set", "sink.plugin_path=/plugins/gone"), ("/plugins/gone",)),
+        (("pipelines/stream", "--documents", "900"), ("load.stages", "900")),
     ],
-    ids=["profile", "key", "mapping", "dataset", "option", "file", "connector", "program", "plugin folder"],
+    ids=["profile", "key", "mapping", "dataset", "option", "file", "connector", "program", "plugin folder", "stage"],
 )
 def test_a_run_of_what_is_not_there_is_refused(
     sluice: Command, words: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
