@@ -61,8 +61,14 @@ def init(
     for path in texts:
         console.print(f"written: {path}", soft_wrap=True)
     console.print("next:")
-    for command, what in (("show", "every value"), ("run", "load it once"), ("suite", "which setting is faster")):
-        console.print(f"  ./sluice {command} {chosen}  [dim]# {what}[/dim]", soft_wrap=True)
+    for command, what in (
+        (f"show {chosen}", "every value"),
+        ("up", "keep servers, and with them what a run rejects"),
+        (f"run {chosen}", "load it once"),
+        (f"run {chosen} --path LATER", "does the mapping take a later file?"),
+        (f"suite {chosen}", "which setting is faster"),
+    ):
+        console.print(f"  ./sluice {command}  [dim]# {what}[/dim]", soft_wrap=True)
 
 
 def mapping_lines(proposal: Proposal) -> list[str]:

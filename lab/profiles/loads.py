@@ -10,6 +10,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    NonNegativeInt,
     PositiveInt,
     SerializerFunctionWrapHandler,
     Tag,
@@ -102,8 +103,8 @@ class Drain(SendsNoQueries, HasNoRate, LoadSection):
 
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
-    warm_up_documents: PositiveInt | None = Field(
-        None, description="Documents drained before, uncounted, if servers are cold; suites warm up anyway"
+    warm_up_documents: NonNegativeInt | None = Field(
+        None, description="Documents drained before, uncounted, if servers are cold; 0: none; suites warm up anyway"
     )
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
