@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from lab.analysis.suite.names import lower_first
 from lab.analysis.tune.goals import compared_metrics, parsed_bounds, parsed_goal
 from lab.analysis.tune.paste import recommended_files, write_recommended
 from lab.analysis.tune.report import write_tune_report
@@ -476,9 +477,7 @@ def conclude_tune(folder: TuneFolder, runs: Path, *, open_it: bool, as_json: boo
         write_recommended(folder.path, result)
     report_tune(folder.path, result, open_it=open_it, as_json=as_json)
     if result.environment is None:
-        raise VerificationError(
-            "this tune is void: no run of its start is verified; the report of stage 1 has the reasons"
-        )
+        raise VerificationError(lower_first(result.headline))
     return 0
 
 

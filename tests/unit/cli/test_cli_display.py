@@ -11,7 +11,7 @@ from rich.console import Console
 
 from lab import display
 from lab.analysis.text import NARROW_SPACE
-from lab.console import by_reason, PipeProofConsole
+from lab.console import PipeProofConsole, by_reason
 from lab.display import RunDisplay, StackDisplay
 from tests.unit.messages import MakeMessage
 
