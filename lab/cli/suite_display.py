@@ -44,8 +44,8 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     )
     columns = ("variant", "against", "nodes", "documents")
     console.print(table_of(rows, *columns, right=("nodes", "documents")))
-    for names, reason in by_reason(plan.skipped.items()):
-        console.print(f"[yellow]![/yellow] left out: {escape(names)}: {escape(reason)}")
+    for those, reason in by_reason(plan.skipped.items()):
+        console.print(f"[yellow]![/yellow] left out: {escape(those)}: {escape(reason)}")
     for number, block in enumerate(plan.order, 1):
         console.print(f"[dim]block {number}:[/dim] {escape(' · '.join(block))}")
     if plan.repeats is None:
