@@ -312,7 +312,9 @@ def index_problems(
     """
     if missing := len(comparison.missing):
         names = f", such as {', '.join(missing_named[:NAMED])}" if missing_named else ""
-        yield f"{counted(missing, 'is', 'are')} missing from the index{names}"
+        is_empty = not (comparison.indexed or comparison.unexpected or comparison.duplicates)
+        advice = " (it is empty: check which index the pipeline writes to)" if is_empty else ""
+        yield f"{counted(missing, 'is', 'are')} missing from the index{advice}{names}"
     if comparison.unexpected:
         yield f"{counted(comparison.unexpected, 'in the index was', 'in the index were')} not produced by {origin}"
     if comparison.duplicates:
