@@ -17,7 +17,7 @@ from lab.profiles import Profile
 from lab.prove.cases import Case
 from lab.prove.faults import Proxy
 from lab.prove.history import MAPPINGS, MOST_MESSAGE_BYTES, Sender, waves
-from lab.prove.judge import Claims, Judgement, Outcome, judge
+from lab.prove.judge import PASSED, Claims, Judgement, Outcome, judge, with_held
 from lab.prove.subject import Subject
 from lab.run.folder import RunFolder
 from lab.run.phases import NoDisplay, RunContext
@@ -245,6 +245,9 @@ def prove(bench: Bench, case: Case) -> Result:
             trial.prepare()
             trial.load()
             found = trial.wait()
+            if trial.proxy.is_faulty and any(finding.kind in PASSED for finding in found.findings):
+                trial.proxy.lift()
+                found = with_held(found, trial.wait())
             stored = trial.cluster.count(trial.run.names.index)
             failure = idleness(trial.committed(), stored, trial.subject.stopped)
         except SluiceError as error:
