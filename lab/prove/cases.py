@@ -40,7 +40,7 @@ class Case:
     Attributes:
         asks: The question that it answers.
         faults: How write requests are answered; `None`: by the cluster.
-        acts: By number of the wave of records before which they are done.
+        acts: By number of the wave of records after which they are done.
         odd: Names of odd records among the others.
         deletes: True if there are tombstones also for a pipeline that does not delete.
         kills: The server that it ends by SIGKILL, which only servers of this command's own may suffer: the `node`, or
