@@ -215,7 +215,9 @@ class Trial:
         began_s = moved_s = time.monotonic()
         while True:
             committed = self.committed()
-            now, before = (dict(committed), self.cluster.operations(self.run.names.index)), position
+            # One that was started again begins anew: its group may have to wait until the session before has timed out.
+            starts = len(self.subject.stopped)
+            now, before = (dict(committed), self.cluster.operations(self.run.names.index), starts), position
             if now != before:
                 position, moved_s = now, time.monotonic()
             still_s = time.monotonic() - moved_s

@@ -7,6 +7,8 @@ import pytest
 
 from lab.prove import trial as module
 from lab.prove.cases import Case
+from lab.prove.judge import Finding, Judgement
+from lab.prove.subject import MOST_RESTARTS
 from lab.prove.trial import Trial
 
 INDEX = "books"
@@ -15,13 +17,15 @@ INDEX = "books"
 @pytest.fixture
 def trial(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A case before servers that note, in `did`, what is done to them."""
-    monkeypatch.setattr(module.time, "sleep", lambda _: None)
-    bench: Any = SimpleNamespace(seed=1, say=lambda _: None)
-    run: Any = SimpleNamespace(names=SimpleNamespace(index=INDEX))
+    clock = SimpleNamespace(now_s=0.0)
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock.now_s)
+    monkeypatch.setattr(module.time, "sleep", lambda time_s: setattr(clock, "now_s", clock.now_s + time_s))
+    bench: Any = SimpleNamespace(seed=1, say=lambda _: None, patience_s=60.0)
+    run: Any = SimpleNamespace(names=SimpleNamespace(index=INDEX, topic="books"))
     did: list[str] = []
     proxy: Any = SimpleNamespace(writes=3, faults=0, holds=False)
     made: Any = Trial(bench, Case("case", "?", acts={1: lambda _: did.append("act")}), run, proxy)
-    made.did = did
+    made.did, made.clock = did, clock
     stored = iter((0, 0, 7))
     made.cluster = SimpleNamespace(
         operations=lambda _: did.append("asked") or next(stored),
@@ -70,3 +74,21 @@ def test_a_pipeline_is_killed_while_a_request_waits(trial: Any) -> None:
     trial.subject.look = look
     trial.kill()
     assert (trial.did, trial.proxy.holds) == (["send", "look", "killed while requests wait: True"], False)
+
+
+def test_one_that_is_started_again_has_its_patience_anew(trial: Any) -> None:
+    """The session of the one before it times out first, after 45 s."""
+    trial.topics = SimpleNamespace(end_offsets=lambda _: {0: 9})
+    trial.committed = lambda: {0: 0}
+    trial.cluster.operations = lambda _: 0
+    trial.judge = lambda: Judgement((Finding("stuck", 9),) if not trial.subject.has_stopped else ())
+    trial.subject.stopped, trial.subject.ended = [], False
+
+    def look() -> None:
+        if trial.clock.now_s >= 50 * (len(trial.subject.stopped) + 1):
+            trial.subject.stopped.append("refused")
+            trial.subject.has_stopped = "refused" if len(trial.subject.stopped) > MOST_RESTARTS else ""
+
+    trial.subject.look = look
+    assert trial.wait() == Judgement()
+    assert len(trial.subject.stopped) == MOST_RESTARTS + 1
