@@ -22,7 +22,7 @@ from lab.cli.wishes import (
 )
 from lab.console import console
 from lab.init.files import key_text, name_from, refuse_taken, texts_of, write_files
-from lab.mapping.proposal import WHY_NOT_DYNAMIC, Proposal, propose
+from lab.mapping.proposal import LATER, Proposal, propose
 from lab.mapping.sample import read_sample
 
 
@@ -74,7 +74,7 @@ def init(
 def mapping_lines(proposal: Proposal) -> list[str]:
     """What the mapping is, and why, in a few lines."""
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(of.type for of in proposal.fields).most_common())
-    lines = [f"mapping: {counts}. {WHY_NOT_DYNAMIC[:1].upper()}{WHY_NOT_DYNAMIC[1:]}."]
+    lines = [" ".join([f"mapping: {counts}.", *(f"{line[:1].upper()}{line[1:]}." for line in LATER.values())])]
     if nested := [of.name for of in proposal.fields if of.type == "nested"]:
         lines.append(
             f"nested: {', '.join(nested)}. Each object of these arrays is indexed as a document of its own, so that "
