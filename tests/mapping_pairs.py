@@ -1,6 +1,6 @@
 """Two days of documents: a mapping is proposed from the first, the second is indexed and compared with the truth.
 
-By hand, `python -m tests.mapping_pairs URL 10000 SEED` counts rejections and changed aggregations of so many pairs, packed
+By hand, `python -m tests.mapping_pairs URL 10000 SEED` counts rejections and changed aggregations of so many, packed
 as fields of the same documents. It uses nothing of the lab that older versions lack, so it judges those, too.
 """
 
