@@ -362,7 +362,11 @@ class Field:
         if self.keys is None:
             return
         fits = not in_array and self.kinds <= {"long", "string"} and value != ""
-        if not fits or len(self.keys) + 1 < document or len(str(value).encode()) > LONGEST_KEY_BYTES:
+        if (
+            not fits
+            or len(self.keys) + 1 < document
+            or len(str(value).encode(errors="surrogatepass")) > LONGEST_KEY_BYTES
+        ):
             self.keys = None
             return
         self.keys.add(hash(str(value)))

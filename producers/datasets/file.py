@@ -228,22 +228,9 @@ class _Reading:
 
     def _id(self, document: Document) -> bytes:
         assert self.first is not None  # noqa: S101 - for mypy: the document is the first one, or comes later
-        if (document.id is None) != (self.first.id is None):
-            has, had = ("an", "none") if document.id else ("no", "one")
-            raise DatasetError(
-                f"{document.place}: has {has} _id, {self.first.place} has {had}; give all documents one, or name a key"
-            )
-        first = self.first
-        if document.index_name != first.index_name:
-            got = f"index {document.index_name}" if document.index_name else "no index"
-            raise DatasetError(
-                f"{document.place}: got {got}, expected {first.index_name or 'none'} as at {first.place}: "
-                "ids are unique in one index; split the file, or name a key"
-            )
-        if not document.id:
-            raise DatasetError(f"{document.place}: {ID}: is empty; every document needs one")
-        self.content.update(document.id.encode() + b"\n")
-        return _key_bytes(document.id)
+        found = id_of(document, self.first)
+        self.content.update(found + b"\n")
+        return found
 
 
 def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
@@ -270,6 +257,28 @@ def numbered_documents(path: str) -> Iterator[tuple[int, bytes]]:
         yield int(document.place.rpartition(":")[2]), document.text
 
 
+def id_of(document: Document, first: Document) -> bytes:
+    """The id that a file gives a document, as it gives the first one.
+
+    Raises:
+        DatasetError: Only one of them has one, or the id serves for no document.
+    """
+    if (document.id is None) != (first.id is None):
+        has, had = ("an", "none") if document.id else ("no", "one")
+        raise DatasetError(
+            f"{document.place}: has {has} _id, {first.place} has {had}; give all documents one, or name a key"
+        )
+    if document.index_name != first.index_name:
+        got = f"index {document.index_name}" if document.index_name else "no index"
+        raise DatasetError(
+            f"{document.place}: got {got}, expected {first.index_name or 'none'} as at {first.place}: "
+            "ids are unique in one index; split the file, or name a key"
+        )
+    if not document.id:
+        raise DatasetError(f"{document.place}: {ID}: is empty; every document needs one")
+    return _fitting(document.place, _key_bytes(document.id))
+
+
 def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
     """The key of a document.
 
@@ -282,14 +291,18 @@ def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
     if not isinstance(key, str | int) or isinstance(key, bool):
         raise DatasetError(f"{where}: {key_field}: the key is neither a string nor a whole number")
     try:
-        return _key_bytes(key)
+        return _fitting(where, _key_bytes(key))
     except UnicodeEncodeError as error:
         raise DatasetError(f"{where}: {key_field}: the key holds half a surrogate pair") from error
 
 
-def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int, parsed: dict[str, Any]) -> None:
+def _fitting(where: object, key: bytes) -> bytes:
     if len(key) > LONGEST_KEY_BYTES:
         raise DatasetError(f"{where}: the key has {len(key)} bytes, Elasticsearch accepts ids of at most 512")
+    return key
+
+
+def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int, parsed: dict[str, Any]) -> None:
     size = len(key) + len(document) + RECORD_OVERHEAD_BYTES
     if size > max_message_bytes:
         raise DatasetError(
