@@ -382,11 +382,12 @@ class Field:
         """Objects of it in a document that has it, on average."""
         return self.objects / self.documents if self.documents else 0.0
 
-    @property
-    def is_place(self) -> bool:
-        """Check that each of its objects holds a latitude and a longitude, and nothing else."""
+    def is_place(self, tolerated: float) -> bool:
+        """Check that its objects hold a latitude and a longitude and nothing else; a few may lack them."""
         if self.children.keys() != {"lat", "lon"} or not all(
-            child.kinds <= {"long", "double"} and child.numbers.count == self.objects > 0
+            child.kinds <= {"long", "double"}
+            and child.numbers.count <= self.objects
+            and child.numbers.count >= (1 - tolerated) * self.objects > 0
             for child in self.children.values()
         ):
             return False

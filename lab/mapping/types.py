@@ -185,7 +185,7 @@ class Rules:
 
     def of_objects(self, of: Field) -> Choice:
         """Objects, in arrays or not."""
-        if of.is_place and of.name not in self.wishes.nested | self.wishes.objects:
+        if of.is_place(self.wishes.tolerated) and of.name not in self.wishes.nested | self.wishes.objects:
             return lenient({"type": "geo_point"}, PLACE, "place", Odd.of(of, of.misplaced, "geo_point"))
         if of.unfit:
             deep = of.depth == DEEPEST

@@ -198,6 +198,14 @@ def is_address(text: str) -> bool:
     return True
 
 
+def is_version(text: str) -> bool:
+    """Check that a text is numbers with dots between them; an address with leading zeros is none."""
+    parts = text.split(".")
+    is_padded = len(parts) == 4 and all(part.isdecimal() and int(part[-4:]) <= 255 for part in parts)
+    return VERSION.fullmatch(text) is not None and (is_address(text) or not is_padded)
+
+
+VERSION = re.compile(r"\d+(\.\d+)+")
 ADDRESS = re.compile(r"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*")
 LONGEST_ADDRESS = 45
 EUI_64 = re.compile(r"([0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}")
@@ -229,7 +237,7 @@ NOTATIONS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
         "boolean": lambda text: text in ("true", "false"),
         "date": lambda text: date_of(text) is not None,
         "address": is_address,
-        "version": _matches(r"\d+(\.\d+)+"),
+        "version": is_version,
         "point": is_point,
         "link": _matches(r"[A-Za-z][A-Za-z0-9+.-]*://\S+"),
         "digest": _matches(r"(?i)[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}"),

@@ -301,6 +301,21 @@ def test_four_numbers_with_dots_are_no_addresses_beside_longer_versions(sampled:
     assert of.type == "keyword"
 
 
+def test_addresses_stay_addresses_beside_one_with_leading_zeros(sampled: Sampled) -> None:
+    """It is no version."""
+    (of,) = propose(sampled(*({"peer": value} for value in [*["10.0.1.2"] * 200, "010.1.1.1"]))).fields
+
+    assert of.type == "ip"
+
+
+@pytest.mark.parametrize("odd", [{}, {"lat": None, "lon": None}, {"lat": 1.5}])
+def test_a_few_objects_without_a_place_leave_places(sampled: Sampled, odd: object) -> None:
+    """Servers store them, as everything that is no place."""
+    (of,) = propose(sampled(*({"x": value} for value in [*[{"lat": 1.5, "lon": 2.5}] * 200, odd]))).fields
+
+    assert of.choice.declaration == PLACE
+
+
 def test_a_language_is_that_of_most_letters(sampled: Sampled) -> None:
     """A Korean name in each note makes no Korean notes."""
     notes = [f"please leave the {word} parcel at the door of 김민준" for word in ("red", "blue", "small", "large")]
