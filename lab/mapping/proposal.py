@@ -36,7 +36,7 @@ LATER = {
     "fields": WHY_NOT_DYNAMIC,
     "strings": f"keyword: a string of more than {LONGEST_TERM:,} characters is stored, not indexed",
     "objects": "an object in a field of strings or booleans rejects its document, and so it does in a field of "
-    "numbers or addresses, on Elasticsearch",
+    "numbers, addresses or dates, on some servers",
 }
 """What later documents have → what becomes of it, in many fields."""
 

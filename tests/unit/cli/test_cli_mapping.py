@@ -63,8 +63,8 @@ def test_it_shows_each_field_with_its_reason_and_what_data_cannot_say(
     assert lines[len(table) + 1 :] == [
         "Dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection. "
         "Keyword: a string of more than 8,191 characters is stored, not indexed. "
-        "An object in a field of strings or booleans rejects its document, and so it does in a field of numbers or "
-        "addresses, on Elasticsearch.",
+        "An object in a field of strings or booleans rejects its document, and so it does in a field of numbers, "
+        "addresses or dates, on some servers.",
         "Possibly never searched: link (links). If so, --no-search link saves index and doc values.",
         "Arrays of objects: offers.",
         "- nested (proposed): each object is a document of its own, so that a query finds two fields of the same one",

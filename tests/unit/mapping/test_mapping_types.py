@@ -386,7 +386,7 @@ def test_a_mapping_file_has_a_declaration_on_each_line(sampled: Sampled) -> None
         'cause a rejection",\n'
         '        "strings": "keyword: a string of more than 8,191 characters is stored, not indexed",\n'
         '        "objects": "an object in a field of strings or booleans rejects its document, and so it does in a '
-        'field of numbers or addresses, on Elasticsearch"\n'
+        'field of numbers, addresses or dates, on some servers"\n'
         "      },\n"
         '      "why": {\n'
         '        "a": "1 to 1; what is no 64-bit integer is stored, not indexed",\n'
