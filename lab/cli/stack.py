@@ -13,8 +13,8 @@ from rich.markup import escape
 
 from lab.analysis.text import figure, quantity
 from lab.cli import complete
-from lab.cli.options import RUNS, DistributionOption, JsonOption
-from lab.cli.page import PageOption, is_wanted
+from lab.cli.options import RUNS, DistributionOption, JsonOption, PageOption
+from lab.cli.page import is_wanted
 from lab.console import console, print_answer, print_json, table_of
 from lab.display import StackDisplay
 from lab.engines import DEFAULT, ENGINES, Release

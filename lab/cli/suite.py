@@ -23,21 +23,17 @@ from lab.cli.beforehand import warn_of_others
 from lab.cli.ci_files import CiFiles, JunitOption, SummaryOption
 from lab.cli.expectations import AbortOption, ExpectOption, condition
 from lab.cli.options import (
-    RUNS,
     DocumentsOption,
     JsonOption,
-    LabelOption,
-    NoteOption,
-    OpenOption,
+    MarkOptions,
+    OutputOptions,
     ProfileArgument,
-    RunsOption,
+    ServerOptions,
     SettingsOption,
-    TargetFileOption,
-    TargetOption,
-    marks_of,
     refuse_other_marks,
+    with_groups,
 )
-from lab.cli.page import PageOption, meanwhile
+from lab.cli.page import meanwhile
 from lab.cli.run import dataset_of
 from lab.cli.suite_checks import SuiteChecks, ratios_expected
 from lab.cli.suite_display import SuiteDisplay, print_result, show_plan
@@ -60,7 +56,6 @@ from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
 from lab.suite.loads import LoadSizes, may_stream, resized, sizes_of
 from lab.suite.plan import estimate, make_plan
-from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, VariantBench, typed_command
 from producers.dataset import Dataset
@@ -84,6 +79,7 @@ SeedOption = Annotated[int | None, typer.Option(min=0, help="Another seed gives 
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")]
 
 
+@with_groups
 def suite(
     name: Annotated[
         str,
@@ -102,13 +98,9 @@ def suite(
     seed: SeedOption = None,
     resume: ResumeOption = False,
     settings: SettingsOption = None,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    labels: LabelOption = None,
-    note: NoteOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    on: ServerOptions,
+    mark: MarkOptions,
+    output: OutputOptions,
     as_json: JsonOption = False,
     expect: ExpectOption = None,
     baseline: BaselineOption = None,
@@ -122,28 +114,30 @@ def suite(
     chosen = load_suite(name, overrides=tuple(settings or ()))
     expectations, conditions = ratios_expected(expect or ()), tuple(condition(text) for text in abort_on or ())
     beside = baseline_of(
-        baseline, runs / SUITES / chosen.name, optional=baseline_optional, vary=vary or (), expectations=expectations
+        baseline,
+        output.runs / SUITES / chosen.name,
+        optional=baseline_optional,
+        vary=vary or (),
+        expectations=expectations,
     )
     options = SuiteOptions(
         measures=measures_of(repeats, minutes, precision),
         resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
+        on=on,
+        output=output,
         rate=rate,
         starts=starts,
         seed=seed,
         plan=plan,
         as_json=as_json,
         duets=duets,
-        marks=marks_of(labels, note),
+        marks=mark.marks,
         checking=SuiteChecks(CiFiles.checked(junit, summary), expectations, beside, conditions),
     )
     return perform(chosen, options)
 
 
+@with_groups
 def race(
     profile: ProfileArgument,
     *,
@@ -164,13 +158,9 @@ def race(
     duets: DuetsOption = False,
     seed: SeedOption = None,
     resume: ResumeOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    labels: LabelOption = None,
-    note: NoteOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    on: ServerOptions,
+    mark: MarkOptions,
+    output: OutputOptions,
     as_json: JsonOption = False,
 ) -> int:
     """Compare some values of a setting, as a suite does.
@@ -182,17 +172,14 @@ def race(
     options = SuiteOptions(
         measures=measures_of(None, minutes, precision),
         resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
+        on=on,
+        output=output,
         rate=rate,
         seed=seed,
         plan=plan,
         as_json=as_json,
         duets=duets,
-        marks=marks_of(labels, note),
+        marks=mark.marks,
     )
     return perform(chosen, options)
 
@@ -204,17 +191,13 @@ class SuiteOptions:
     Attributes:
         measures: As far as it says anything of them.
         plan: Only the plan is wanted.
-        page: Whether the live page is served meanwhile; `None` where the command line does not say.
         after_run: Called after each run, while its index is there.
     """
 
     measures: Measures
     resume: bool
-    target: TargetName
-    target_file: Path | None
-    runs: Path
-    page: bool | None
-    open_it: bool
+    on: ServerOptions
+    output: OutputOptions
     rate: str | None = None
     starts: int | None = None
     seed: int | None = None
@@ -228,7 +211,7 @@ class SuiteOptions:
 
 def perform(suite: Suite, options: SuiteOptions) -> int:
     """Run a suite, or go on with it, and report; or show its plan."""
-    servers, runs = servers_of(options.target, options.target_file), options.runs
+    servers, runs = servers_of(options.on.target, options.on.target_file), options.output.runs
     chosen, skipped = fitted(suite, servers)
     request = Request(
         options.measures,
@@ -260,8 +243,8 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     show_plan(wanted, expected)
     if begun:
         begun.path.touch()  # The live page takes the suite that was written last for the one under way.
-    warn_of_others(options.target, *(() if wanted.duets or wanted.rate else ("--duets",)), "more --minutes")
-    with meanwhile(options.page, runs), options.checking.files.without_result(chosen.name):
+    warn_of_others(options.on.target, *(() if wanted.duets or wanted.rate else ("--duets",)), "more --minutes")
+    with meanwhile(options.output.page, runs), options.checking.files.without_result(chosen.name):
         bench_of = servers.duet_bench if wanted.duets else servers.bench
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
@@ -283,7 +266,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
                     again = escape(shlex.join(wanted.command))
                     console.print(f"interrupted; resume with: {again} --resume", soft_wrap=True)
                 raise
-        result = conclude(folder, runs, open_it=options.open_it, as_json=options.as_json)
+        result = conclude(folder, runs, open_it=options.output.open_it, as_json=options.as_json)
     return options.checking.checked(folder, result)
 
 
