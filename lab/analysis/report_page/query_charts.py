@@ -37,11 +37,6 @@ LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": 
 AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
-def of_questions(load: QueryLoadResult) -> list[Chart]:
-    """Charts of times and answers by question."""
-    return [latencies(load), right_answers(load)]
-
-
 def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
     """Axis of time whose window is the measured part of the query load."""
     warm_up = (load.started_s - load.warm_up_s - axis.zero_s, load.started_s - axis.zero_s)
