@@ -49,8 +49,6 @@ class Content(StrEnum):
     ALL = "all"
 
 
-TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="Topic.")]
-IndexArgument = Annotated[str, typer.Argument(metavar="INDEX", help="Index, alias, pattern or data stream.")]
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="TIME|OFFSET", help="Begin here; default: the earliest record.")
 ]
@@ -85,8 +83,8 @@ IdOption = Annotated[
 
 @with_groups
 def audit(
-    topic: TopicArgument,
-    index: IndexArgument,
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic.")],
+    index: Annotated[str, typer.Argument(metavar="INDEX", help="Index, alias, pattern or data stream.")],
     *,
     begin: FromOption = None,
     end: ToOption = None,
@@ -192,11 +190,7 @@ def refuse_target(kafka: KafkaTopics, topic: str, into: str, pipeline: Pipeline)
 
 
 def numbers_in(text: str) -> tuple[int, ...]:
-    """Numbers of partitions.
-
-    Raises:
-        ProfileError: One is none.
-    """
+    """Numbers of partitions; raises ProfileError if one is none."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if wrong := [part for part in parts if not part.isdecimal()]:
         raise ProfileError(f"--partitions: got {wrong[0]}, expected numbers such as 0,1")

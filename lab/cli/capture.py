@@ -203,11 +203,7 @@ def numbers_in(partitions: str | None) -> frozenset[int]:
 def times_of(
     minutes: float | None, last: str | None, from_: str | None, to: str | None, *, documents: int | None
 ) -> dict[str, Any]:
-    """The times of an extent.
-
-    Raises:
-        ProfileError: They contradict each other, or nothing bounds the slice.
-    """
+    """The times of an extent; raises ProfileError if they contradict each other, or nothing bounds the slice."""
     given = [name for name, value in (("--minutes", minutes), ("--last", last), ("--from", from_ or to)) if value]
     if len(given) > 1:
         raise ProfileError(f"{given[1]}: got it beside {given[0]}, expected one of them")

@@ -117,11 +117,7 @@ class Commands(TyperGroup):
         return TyperCommand(name, help=text, short_help=first_sentence, rich_help_panel=group)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, whole, and its arguments.
-
-        Raises:
-            ProfileError: It needs a checkout.
-        """
+        """The command that is called, whole, and its arguments; raises ProfileError if it needs a checkout."""
         if args[0] == "help":
             args = [*args[1:], "--help"]
         if args[0] in OF_A_CHECKOUT:

@@ -59,14 +59,6 @@ SourceArgument = Annotated[
         autocompletion=complete.runs,
     ),
 ]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
-]
-SetEnvOption = Annotated[
-    list[str] | None,
-    typer.Option("--set-env", metavar="NAME=VARIABLE", help="Likewise, from an environment variable: for secrets."),
-]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -257,8 +249,14 @@ def replay(
         str | None,
         typer.Option(metavar="NAME", help="Of a topic: the worker's connector; default: the one with this queue."),
     ] = None,
-    settings: SetOption = None,
-    secrets: SetEnvOption = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
+    ] = None,
+    secrets: Annotated[
+        list[str] | None,
+        typer.Option("--set-env", metavar="NAME=VARIABLE", help="Likewise, from an environment variable: for secrets."),
+    ] = None,
     on: ServerOptions,
     runs: RunsOption = RUNS,
 ) -> None:
@@ -354,11 +352,7 @@ def replayed_by(
 
 
 def mapping_name(folder: Path) -> str:
-    """The mapping of a run's profile.
-
-    Raises:
-        ProfileError: The folder does not say.
-    """
+    """The mapping of a run's profile; raises ProfileError if the folder does not say."""
     name = (read_profile(folder / "profile.json") or {}).get("mapping")
     if not isinstance(name, str):
         raise ProfileError(f"{folder / 'profile.json'}: names no mapping; run the profile again")

@@ -179,11 +179,7 @@ def checked_on(
 
 
 def write(path: Path, text: str) -> None:
-    """Write the mapping file.
-
-    Raises:
-        ProfileError: It cannot be written, or has come into being meanwhile.
-    """
+    """Write the mapping file; raises ProfileError if it cannot be written, or has come into being meanwhile."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_new(path, text)

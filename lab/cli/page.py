@@ -50,11 +50,7 @@ def page(
 
 
 def known_address(address: str) -> str:
-    """An address as browsers write it.
-
-    Raises:
-        ProfileError: It is none, or one that no browser can call.
-    """
+    """An address as browsers write it; raises ProfileError if it is none, or one that no browser can call."""
     if address == "localhost":
         return address
     try:

@@ -198,11 +198,7 @@ def print_index(servers: Servers, target: TargetName, profile: Profile, kept: st
 
 
 def drivers_of(drivers: Drivers | None, profile: Profile, target: TargetName) -> Drivers | None:
-    """The drivers of a run.
-
-    Raises:
-        ProfileError: They cannot send this profile, or not to these servers.
-    """
+    """The drivers of a run; raises ProfileError if they cannot send this profile, or not to these servers."""
     if drivers is None:
         return None
     if target is not TargetName.REMOTE:

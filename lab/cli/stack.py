@@ -177,11 +177,7 @@ def logs(
 
 
 def log_of(stack: LocalStack, name: str) -> Path:
-    """The log of a server, or the one that it left when it was stopped.
-
-    Raises:
-        ProfileError: There is neither.
-    """
+    """The log of a server, or the one that it left when it was stopped; raises ProfileError if there is neither."""
     state = stack.state()
     if state is None:
         of_node = escape_glob(name.replace("elasticsearch-", "node-"))

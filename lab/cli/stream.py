@@ -338,11 +338,7 @@ def watched(
 
 
 def stream_of(profile: Profile, endpoints: Endpoints) -> Names:
-    """The stream that was prepared.
-
-    Raises:
-        StackError: There is none.
-    """
+    """The stream that was prepared; raises StackError if there is none."""
     with closing(cluster_of(endpoints)) as cluster:
         names = find_stream(cluster, topics_of(endpoints), profile)
     if names is None:

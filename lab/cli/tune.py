@@ -190,11 +190,7 @@ class OneDataset:
         self._made: dict[str, Dataset] = {}
 
     def __call__(self, profile: Profile) -> Dataset:
-        """The profile's.
-
-        Raises:
-            ProfileError: It cannot be had.
-        """
+        """The profile's; raises ProfileError if it cannot be had."""
         section = profile.dataset.model_dump_json()
         if section not in self._made:
             self._made[section] = dataset_of(profile)
@@ -291,11 +287,7 @@ class Tuning:
         return cls(plan, small, servers, takes, datasets, bounded, side_by_side)
 
     def resumed(self, begun: TuneFolder) -> "Tuning":
-        """The same with the plan that was begun.
-
-        Raises:
-            ProfileError: Another search was begun.
-        """
+        """The same with the plan that was begun; raises ProfileError if another search was begun."""
         was = begun.plan()
         if self.identity(was) != self.identity(self.plan):
             raise ProfileError(
@@ -363,11 +355,7 @@ def resuming(command: Sequence[str]) -> str:
 
 
 def check_rate(rate: str | None, window_s: float, documents: int | None) -> None:
-    """See that a file has documents for a stream at a stated rate.
-
-    Raises:
-        ProfileError: It has not.
-    """
+    """See that a file has documents for a stream at a stated rate; raises ProfileError if it has not."""
     if rate is None or documents is None or rate.endswith("%"):
         return
     needed = rate_docs_per_s(rate, 0.0) * window_s
@@ -379,11 +367,7 @@ def check_rate(rate: str | None, window_s: float, documents: int | None) -> None
 
 
 def check_time(search: Search, minutes: float, takes: Expected, space: str) -> None:
-    """See that there is something to try, and time for it.
-
-    Raises:
-        ProfileError: There is not.
-    """
+    """See that there is something to try, and time for it; raises ProfileError if there is not."""
     if not search.candidates:
         raise ProfileError(f"space {space}: no candidate fits this profile; choose another --space")
     if minutes < (least := takes.least_minutes(search.runs_of_block, search.runs_to_confirm)):

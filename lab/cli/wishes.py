@@ -47,11 +47,7 @@ class WishOptions:
 
     @property
     def tolerated(self) -> float:
-        """Share that `--tolerate` states.
-
-        Raises:
-            ProfileError: It is none of 0 to 50 %.
-        """
+        """Share that `--tolerate` states; raises ProfileError if it is none of 0 to 50 %."""
         try:
             share = float(self.tolerate.strip().removesuffix("%")) / 100
         except ValueError:

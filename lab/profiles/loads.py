@@ -110,11 +110,7 @@ MOST_PERCENT = 200
 
 
 def checked_rate(rate: object) -> str:
-    """A rate of documents, such as `600` or `70 %`, as it is written down.
-
-    Raises:
-        PydanticCustomError: It is none.
-    """
+    """A rate of documents, such as `600` or `70 %`, as it is written down; raises PydanticCustomError if it is none."""
     number, percent, rest = str(rate).replace(" ", "").partition("%")
     try:
         value = float(number if percent else number.removesuffix("/s"))

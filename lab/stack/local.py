@@ -301,11 +301,7 @@ class LocalStack:
         return stopped
 
     def server(self, name: str) -> ServerProcess:
-        """The server of that name, running or not.
-
-        Raises:
-            ProfileError: There is none.
-        """
+        """The server of that name, running or not; raises ProfileError if there is none."""
         state = self.state()
         entry = state.server(name) if state else None
         if entry is None:

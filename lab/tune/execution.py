@@ -90,11 +90,7 @@ class ForgivingBench:
         short: bool,
         display: AbstractContextManager[RunProgress],
     ) -> Result:
-        """Run the variant once.
-
-        Raises:
-            StackError: It came to no end, or a server refused what it sets.
-        """
+        """Run the variant once; raises StackError if it came to no end, or a server refused what it sets."""
         try:
             return self._bench.run(variant, folder, warm_up=warm_up, short=short, display=display)
         except ProfileError as error:
