@@ -10,16 +10,7 @@ from lab.analysis.result import Said, worded
 from lab.profiles import Direct, Profile, Rally
 from lab.profiles.mapping import load_template
 from lab.records.result import Limit
-from lab.records.run import (
-    Delivery,
-    DirectLoad,
-    Environment,
-    RallyLoad,
-    Run,
-    RunWarning,
-    Server,
-    SinkHistograms,
-)
+from lab.records.run import Delivery, DirectLoad, Environment, RallyLoad, Run, RunWarning, Server, SinkHistograms
 from lab.records.samples import Sample
 from lab.records.verification import Documents, Verification
 from lab.stack.places import ROOT

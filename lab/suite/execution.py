@@ -39,15 +39,7 @@ from lab.suite.loads import (
     shortened,
     sizes_of_drains,
 )
-from lab.suite.plan import (
-    RUN_BASE_S,
-    WARM_SHARE,
-    least_blocks,
-    next_block,
-    pairs_of_part,
-    runs_of_part,
-    taken_s,
-)
+from lab.suite.plan import RUN_BASE_S, WARM_SHARE, least_blocks, next_block, pairs_of_part, runs_of_part, taken_s
 
 MOST_BLOCKS = 60
 LEAST_REPEATED, MOST_REPEATED = 3, 0.2  # disturbed runs that are repeated: so many, or such a share of all

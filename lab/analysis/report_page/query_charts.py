@@ -13,16 +13,7 @@ from lab.analysis.figures.rates import Point, answered
 from lab.analysis.figures.searches import counter_series, node_sums, process_series
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
 from lab.analysis.report_page.queries import times_name
-from lab.analysis.report_page.svg import (
-    WIDTH,
-    Axis,
-    Chart,
-    Readings,
-    Row,
-    drawn,
-    inline,
-    primaries_and_total,
-)
+from lab.analysis.report_page.svg import WIDTH, Axis, Chart, Readings, Row, drawn, inline, primaries_and_total
 from lab.analysis.statistics.knee import Knee, knee
 from lab.analysis.text import figure, number
 from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
