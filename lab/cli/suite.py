@@ -213,16 +213,8 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     """Run a suite, or go on with it, and report; or show its plan."""
     servers, runs = servers_of(options.on.target, options.on.target_file), options.output.runs
     chosen, skipped = fitted(suite, servers)
-    request = Request(
-        options.measures,
-        options.starts,
-        options.seed,
-        skipped,
-        side_by_side=servers.run_together(
-            variant.profile for variant in chosen.variants if variant.name not in skipped
-        ),
-        duets=options.duets,
-    )
+    side_by_side = servers.run_together(each.profile for each in chosen.variants if each.name not in skipped)
+    request = Request(options, skipped, side_by_side=side_by_side)
     begun = find_suite(runs, chosen.name) if options.resume else None
     chosen = at_rate(chosen, options.rate, begun)
     sizes = sizes_of(begun.plan()) if begun else None
@@ -235,7 +227,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
         return 0
     check_runs(runs)
     if begun:
-        check_resumed(begun, fixed, request)
+        check_resumed(begun, fixed, options)
         plan = begun.plan()
         refuse_other_marks(options.marks, Marks(plan.labels, plan.note))
     wanted = begun.plan() if begun else fixed
@@ -296,36 +288,30 @@ class Request:
     """What the command line asks for, beside the suite.
 
     Attributes:
-        measures: Repeats, or time and width, as far as it says anything of them.
-        starts: Of the servers; `None` likewise, as `seed`.
         skipped: Variants that cannot run here, with the reason.
         side_by_side: Whether different servers run at the same time.
-        duets: Whether both runs of a comparison do.
     """
 
-    measures: Measures
-    starts: int | None
-    seed: int | None
+    options: SuiteOptions
     skipped: Mapping[str, str]
     side_by_side: bool
-    duets: bool = False
 
     def planned(self, suite: Suite, sizes: LoadSizes | None = None) -> tuple[SuitePlan, Suite]:
         """The plan of a fitted suite whose loads have these sizes, and the suite as that has them."""
         if sizes:
-            stated = {name: dataset.documents for name, dataset in datasets_of(suite).items()}
-            suite = resized(suite, sizes, stated)
+            suite = resized(suite, sizes, {name: each.documents for name, each in datasets_of(suite).items()})
+        datasets = datasets_of(suite)
         plan = make_plan(
             suite,
-            measures=suite.measures.changed(self.measures),
-            seed=self.seed,
+            measures=suite.measures.changed(self.options.measures),
+            seed=self.options.seed,
             skipped=self.skipped,
-            documents={name: dataset.documents for name, dataset in datasets_of(suite).items()},
-            recorded_s={name: recorded_s(dataset) for name, dataset in datasets_of(suite).items()},
+            documents={name: dataset.documents for name, dataset in datasets.items()},
+            recorded_s={name: recorded_s(dataset) for name, dataset in datasets.items()},
             command=typed_command(),
             side_by_side=self.side_by_side,
-            starts=self.starts or 1,
-            duets=self.duets,
+            starts=self.options.starts or 1,
+            duets=self.options.duets,
         )
         return plan, suite
 
@@ -440,7 +426,7 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
     return Measures(repeats, minutes, share)
 
 
-def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> None:
+def check_resumed(folder: SuiteFolder, fixed: SuitePlan, options: SuiteOptions) -> None:
     """See that the suite is still the one that was begun; it may be given another time or width, which is written down.
 
     Raises:
@@ -455,17 +441,17 @@ def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> No
             f"{folder.path}: cannot be resumed: the suite's variants or their profiles have changed since it was "
             "begun; start it anew without --resume"
         )
-    stated = request.measures
+    stated = options.measures
     by_width = stated.minutes is not None or stated.precision is not None
     if (stated.repeats is not None and begun.repeats != stated.repeats) or (by_width and begun.repeats is not None):
         how = f"with {begun.repeats} repeats" if begun.repeats else "for a width or a time"
         raise ProfileError(f"{folder.path}: was started {how}; leave out --repeats, --minutes and --precision")
-    if request.starts is not None and begun.starts != request.starts:
-        was = f"cannot be resumed with {request.starts} starts of the servers: it was begun with {begun.starts}"
+    if options.starts is not None and begun.starts != options.starts:
+        was = f"cannot be resumed with {options.starts} starts of the servers: it was begun with {begun.starts}"
         raise ProfileError(f"{folder.path}: {was}")
-    if request.seed is not None and begun.seed != request.seed:
+    if options.seed is not None and begun.seed != options.seed:
         raise ProfileError(f"{folder.path}: was started with seed {begun.seed}; leave out --seed")
-    if begun.duets != request.duets:
+    if begun.duets != options.duets:
         raise ProfileError(f"{folder.path}: cannot be resumed {'without' if begun.duets else 'with'} --duets")
     if by_width:
         changed = Measures(None, begun.minutes, begun.precision).changed(stated)
