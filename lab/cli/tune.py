@@ -295,9 +295,7 @@ class Tuning:
                 f" those that it was begun with; expected: {resuming(was.command)}"
             )
         refuse_other_marks(Marks(self.plan.labels, self.plan.note), Marks(was.labels, was.note))
-        return Tuning(
-            was, self.start, self.servers, self.takes, self.dataset_of, self.documents, side_by_side=self.side_by_side
-        )
+        return replace(self, plan=was)
 
     def marked(self, marks: Marks) -> "Tuning":
         """The search with labels and a note."""
