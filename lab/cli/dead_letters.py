@@ -82,13 +82,7 @@ class ChoiceOptions:
 
     @property
     def choice(self) -> Choice:
-        """The choice.
-
-        Raises:
-            ProfileError: A place has another form, or a reason is empty, as of a variable that is not set.
-        """
-        if "" in (self.reasons or ()):
-            raise ProfileError("--reason: got an empty text, which every reason holds, expected a piece of one")
+        """The choice; raises ProfileError if a place has another form."""
         parsed = {text: Place.parsed(text) for text in self.places or []}
         if wrong := next((text for text, place in parsed.items() if place is None), None):
             raise ProfileError(f"--place: got {wrong}, expected TOPIC-PARTITION@OFFSET, such as books-0@17")

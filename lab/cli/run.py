@@ -32,7 +32,7 @@ from lab.display import print_report, print_warnings
 from lab.engines import ENGINES
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
-from lab.profiles.models import Recorded
+from lab.profiles.loads import Recorded, Stream
 from lab.run.abort import unjudged
 from lab.run.folder import check_runs
 from lab.run.load.drivers import Drivers
@@ -272,6 +272,8 @@ def dataset_of(profile: Profile) -> Dataset:
         raise ProfileError(
             f"load.pace: got {load.pace} for documents without recorded times, expected a slice of `sluice capture`"
         )
+    if isinstance(load, Stream):
+        load.refuse_documents(dataset.documents)
     if dataset.unindexable and not load.uses_kafka:
         raise ProfileError(
             f"dataset: {dataset.unindexable:,} records of the slice have no key or no JSON object, expected a load "

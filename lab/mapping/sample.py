@@ -10,9 +10,10 @@ from lab.errors import ProfileError
 from lab.mapping.fields import BlankNameError, Field, Origin
 from lab.mapping.keys import KeyCounts, Uniqueness, candidates, proposed_keys
 from producers.dataset import DatasetError
-from producers.datasets.file import BYTE_ORDER_MARK, key_of
-from producers.datasets.source.document import Document, parsed_document
+from producers.datasets.file import key_of
+from producers.datasets.source.document import Document, parsed_document, refuse_search_answer
 from producers.datasets.source.extended import rewritten
+from producers.datasets.source.json_text import BYTE_ORDER_MARK
 from producers.datasets.source.read import documents_of as all_documents
 from producers.datasets.source.read import is_plain
 
@@ -106,6 +107,7 @@ class _Reading:
     def checked(self, where: object, line: bytes) -> dict[str, Any]:
         """The document of a line that a run would take."""
         parsed = parsed_document(where, line)
+        refuse_search_answer(where, parsed)
         if reserved := METADATA & parsed.keys():
             raise DatasetError(f"{where}: {min(reserved)}: Elasticsearch reserves this name; rename the field")
         if self.key is not None:
@@ -283,5 +285,5 @@ def documents_between(file: BinaryIO, start: int, stop: int) -> Iterator[tuple[i
     if start:
         file.readline()
     while (offset := file.tell()) < stop and (line := file.readline()):
-        if document := line.removeprefix(b"" if offset else BYTE_ORDER_MARK).strip():
+        if document := line.removeprefix(BYTE_ORDER_MARK).strip():
             yield offset, document

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -13,10 +13,13 @@ from pydantic import (
     PositiveInt,
     SerializerFunctionWrapHandler,
     Tag,
+    ValidationInfo,
+    field_validator,
     model_serializer,
-    model_validator,
 )
 from pydantic_core import PydanticCustomError
+
+from lab.errors import ProfileError
 
 
 class Section(BaseModel):
@@ -174,10 +177,23 @@ class Stream(LoadSection):
                 at_rates += part / float(stage.rate or self.rate_docs_per_s)
         return max(seconds, at_rates)
 
-    @model_validator(mode="after")
-    def _stages_fit(self) -> Self:
+    def refuse_documents(self, documents: int) -> None:
+        """Refuse a dataset that ends before the last stage.
+
+        Raises:
+            ProfileError: It does.
+        """
+        earlier = sum(stage.documents or 0 for stage in self.stages)
+        if self.stages and earlier >= documents:
+            raise ProfileError(
+                f"load.stages: got {earlier:,} documents before the last stage, expected fewer than the {documents:,} "
+                "of the dataset; the last stage has the rest"
+            )
+
+    @field_validator("stages")
+    @classmethod
+    def _stages_fit(cls, stages: list[Stage], info: ValidationInfo) -> list[Stage]:
         """Refuse stages that cannot be produced."""
-        stages = self.stages
         if any(stage.documents is None for stage in stages[:-1]):
             raise PydanticCustomError("stages", "`documents` of every stage but the last one")
         if stages and stages[-1].documents is not None:
@@ -187,11 +203,16 @@ class Stream(LoadSection):
             raise PydanticCustomError(
                 "stages", "`rate: fast` of the first stage, since another is a share of the limit"
             )
-        if stages and (self.ramp or self.queries):
-            raise PydanticCustomError("stages", "no `ramp` and no `queries` beside `stages`")
-        if self.pause and not stages:
-            raise PydanticCustomError("pause", "`stages` beside `pause`")
-        return self
+        if stages and (info.data.get("ramp") or info.data.get("queries")):
+            raise PydanticCustomError("stages", "none beside `ramp` or `queries`")
+        return stages
+
+    @field_validator("pause")
+    @classmethod
+    def _pause_is_in_a_stage(cls, pause: Pause | None, info: ValidationInfo) -> Pause | None:
+        if pause and not info.data.get("stages", True):
+            raise PydanticCustomError("pause", "none without `stages`")
+        return pause
 
     @model_serializer(mode="wrap")
     def _without_absent_stages(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:

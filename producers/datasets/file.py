@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from producers.dataset import Dataset, DatasetError, Record
 from producers.datasets.slice import LONGEST_KEY_BYTES, RECORD_OVERHEAD_BYTES, SliceRecords, make_slice
 from producers.datasets.source.copy import copy_of, document_in, text_in
-from producers.datasets.source.document import Document, parsed_document
+from producers.datasets.source.document import Document, documents_inside, parsed_document, refuse_search_answer
+from producers.datasets.source.json_text import BYTE_ORDER_MARK
 from producers.datasets.source.read import documents_of, is_plain, needs_rewriting
 from producers.datasets.source.slice import slice_header
 from producers.datasets.source.unpack import CHUNK_BYTES
@@ -24,7 +25,6 @@ from producers.json_values import loaded
 __all__ = ["FileDocuments", "is_plain", "key_of", "make_file", "numbered_documents", "parsed_document"]
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 1 << 20
-BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 ID: Final = "_id"
 """As the name of the key field: the id that the file gives a document beside its fields."""
 
@@ -202,13 +202,14 @@ class _Reading:
         return True
 
     def _take(self, offset: int, document: Document, parsed: dict[str, Any]) -> None:
+        refuse_search_answer(document.place, parsed)
         if self.timestamp is not None and field_at(parsed, self.timestamp) is None:
             raise DatasetError(f"{document.place}: {self.timestamp}: the timestamp field is missing")
         if self.first is None:
             self.first = document
             self.has_ids = self.key in {None, ID} and document.id is not None
         found = self._key(document, parsed)
-        _check_size(document.place, found, document.text, self.max_message_bytes)
+        _check_size(document.place, found, document.text, self.max_message_bytes, parsed)
         self.offsets.append(offset)
         self.content.update(document.text + b"\n")
         if document.routing is not None and not self.is_routed:
@@ -251,7 +252,7 @@ def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
     for line_number, line in enumerate(lines, 1):
         start = offset
         offset += len(line)
-        if line_number == 1 and line.startswith(BYTE_ORDER_MARK):
+        if line.startswith(BYTE_ORDER_MARK):
             start += len(BYTE_ORDER_MARK)
             line = line[len(BYTE_ORDER_MARK) :]  # noqa: PLW2901
         document = line.strip()
@@ -286,14 +287,15 @@ def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
         raise DatasetError(f"{where}: {key_field}: the key holds half a surrogate pair") from error
 
 
-def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int) -> None:
+def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int, parsed: dict[str, Any]) -> None:
     if len(key) > LONGEST_KEY_BYTES:
         raise DatasetError(f"{where}: the key has {len(key)} bytes, Elasticsearch accepts ids of at most 512")
     size = len(key) + len(document) + RECORD_OVERHEAD_BYTES
     if size > max_message_bytes:
         raise DatasetError(
             f"{where}: the record has {size:,} bytes, the broker accepts {max_message_bytes:,}; "
-            "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
+            f"raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
+            f"{documents_inside(where, parsed)}"
         )
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 
 from producers.dataset import DatasetError
-from producers.datasets.source.document import Document
+from producers.datasets.source.document import Document, not_utf8
 from producers.datasets.source.unpack import HEAD_BYTES, readable, unpacked
 from producers.datasets.source.unreadable import BINARY
 from producers.json_values import JSON_NUMBER
@@ -136,10 +136,7 @@ def _rows(path: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
                     raise DatasetError(f"{path}:{place}: got {len(row)} fields, expected {len(names)} as in the header")
                 yield place, row
         except UnicodeDecodeError as error:
-            raise DatasetError(
-                f"{path}:{line}: is not UTF-8 text; convert it, as by "
-                f"`iconv -f WINDOWS-1252 -t UTF-8 {path} > documents.csv`"
-            ) from error
+            raise not_utf8(f"{path}:{line}", "csv") from error
         except csv.Error as error:
             raise DatasetError(f"{path}:{reader.line_num}: is no CSV: {error}") from error
 
@@ -156,7 +153,7 @@ def _checked_names(place: str, row: Sequence[str]) -> list[str]:
         if not name or JSON_NUMBER.fullmatch(name):
             got = f"got {name}" if name else "has no name"
             raise DatasetError(
-                f"{place}: column {number}: {got}, expected a field name; the first line names the fields"
+                f"{place}: column {number}: {got}, expected a field name: the first line of a table names the fields"
             )
         if name in names[: number - 1]:
             raise DatasetError(f"{place}: column {number}: {name} occurs twice, expected different field names")

@@ -90,6 +90,11 @@ def test_an_unknown_option_or_model_names_the_nearest(repository: Repository, me
     ]
 
 
+def test_a_part_of_a_name_is_meant_to_be_that_name(repository: Repository, message: MakeMessage) -> None:
+    """However similar the letters of another one are."""
+    assert repository.refusal("books", "load.rate=5") == [message("--set load.rate", "rate_docs_per_s")]
+
+
 def test_an_option_has_the_type_and_the_choices_that_its_dataset_declares(
     repository: Repository, message: MakeMessage
 ) -> None:
