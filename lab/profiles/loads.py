@@ -178,11 +178,7 @@ class Stream(LoadSection):
         return max(seconds, at_rates)
 
     def refuse_documents(self, documents: int) -> None:
-        """Refuse a dataset that ends before the last stage.
-
-        Raises:
-            ProfileError: It does.
-        """
+        """Refuse a dataset that ends before the last stage; raises ProfileError if it does."""
         earlier = sum(stage.documents or 0 for stage in self.stages)
         if self.stages and earlier >= documents:
             raise ProfileError(

@@ -55,11 +55,7 @@ def not_utf8(where: object, ending: str) -> DatasetError:
 
 
 def refuse_search_answer(where: object, parsed: dict[str, Any]) -> None:
-    """Refuse the answer to a search, which holds documents.
-
-    Raises:
-        DatasetError: It is one.
-    """
+    """Refuse the answer to a search, which holds documents; raises DatasetError if it is one."""
     if "took" in parsed and (hits := objects_in(parsed).get(".hits.hits")):
         raise DatasetError(
             f"{where}: got the answer to a search, expected documents{_taken_out(where, '.hits.hits', hits)}"
