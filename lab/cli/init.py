@@ -6,46 +6,29 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from lab.cli.wishes import (
-    SAMPLE,
-    TOLERATE,
-    DryRunOption,
-    KeyOption,
-    NestedOption,
-    NoSearchOption,
-    ObjectOption,
-    SampleOption,
-    SearchOption,
-    TolerateOption,
-    share_of,
-    wishes_of,
-)
+from lab.cli.options import with_groups
+from lab.cli.wishes import SAMPLE, DryRunOption, KeyOption, SampleOption, WishOptions
 from lab.console import console
 from lab.init.files import key_text, name_from, refuse_taken, texts_of, write_files
 from lab.mapping.proposal import LATER, Proposal, propose
 from lab.mapping.sample import read_sample
 
 
+@with_groups
 def init(
     file: Annotated[str, typer.Argument(help="Your documents, in any form (docs/files.md).")],
     *,
     name: Annotated[str | None, typer.Option(help="Name of the profile; by default from the name of the file.")] = None,
     key: KeyOption = None,
     sample: SampleOption = SAMPLE,
-    search: SearchOption = None,
-    no_search: NoSearchOption = None,
-    as_object: ObjectOption = None,
-    nested: NestedOption = None,
-    tolerate: TolerateOption = TOLERATE,
+    wanted: WishOptions,
     dry_run: DryRunOption = False,
 ) -> None:
     """Propose a profile, mapping and suite for your own file."""
-    share_of(tolerate)
+    _ = wanted.tolerated  # refused before the file is read
     read = read_sample(file, sample, key)
     chosen = name or name_from(file)
-    wishes = wishes_of(
-        read.key, search=search, no_search=no_search, as_object=as_object, nested=nested, tolerate=tolerate
-    )
+    wishes = wanted.wishes(read.key)
     proposal = propose(read, wishes)
     texts = texts_of(read, proposal, chosen)
     refuse_taken(texts)

@@ -8,14 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
-from lab.analysis.figures.limits import (
-    BACKLOG_S,
-    BUSY_WRITE_THREADS,
-    KEPT_UP,
-    MOST,
-    SATURATED_PERCENT,
-    THROTTLED,
-)
+from lab.analysis.figures.limits import BACKLOG_S, BUSY_WRITE_THREADS, KEPT_UP, MOST, SATURATED_PERCENT, THROTTLED
 from lab.analysis.text import count, number, quantity
 from lab.inspect.connector import POLL, InspectedConnector
 from lab.inspect.figures import Figures, NodeFigures

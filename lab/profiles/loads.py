@@ -114,11 +114,7 @@ MOST_PERCENT = 200
 
 
 def checked_rate(rate: object) -> str:
-    """A rate of documents, such as `600` or `70 %`, as it is written down.
-
-    Raises:
-        PydanticCustomError: It is none.
-    """
+    """A rate of documents, such as `600` or `70 %`, as it is written down; raises PydanticCustomError if it is none."""
     number, percent, rest = str(rate).replace(" ", "").partition("%")
     try:
         value = float(number if percent else number.removesuffix("/s"))
@@ -183,11 +179,7 @@ class Stream(LoadSection):
         return max(seconds, at_rates)
 
     def refuse_documents(self, documents: int) -> None:
-        """Refuse a dataset that ends before the last stage.
-
-        Raises:
-            ProfileError: It does.
-        """
+        """Refuse a dataset that ends before the last stage; raises ProfileError if it does."""
         earlier = sum(stage.documents or 0 for stage in self.stages)
         if self.stages and earlier >= documents:
             raise ProfileError(

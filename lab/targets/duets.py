@@ -34,11 +34,7 @@ class Meeting:
         self._cancelled = Event()
 
     def gate(self, phase: PhaseName) -> None:
-        """Wait until the other run is as far, or has ended.
-
-        Raises:
-            StackError: It is neither in time.
-        """
+        """Wait until the other run is as far, or has ended; raises StackError if it is neither in time."""
         if phase not in MET_BEFORE or self._left.is_set():
             return
         try:

@@ -19,7 +19,7 @@ OF_STAGES = ("catch_up_s", DELAYS[1], "limit_docs_per_s")
 
 
 def told_twice(result: Result) -> str | tuple[()]:
-    """How the names of the delays begin that others tell better: the sink's own, if known, else those from outside."""
+    """Beginnings of the names of delays that others tell better: the sink's own, if known, else those from outside."""
     if value_of(result.metrics, "end_to_end_latency_ms_p50") is not None:
         return "index_delay"
     return "end_to_end" if value_of(result.metrics, DELAYS[0]) is not None else ()

@@ -25,11 +25,7 @@ class CommandPipeline(ProgramPipeline):
         self._values = values
 
     def prepare(self) -> None:
-        """Fill in the placeholders.
-
-        Raises:
-            ProfileError: One is unknown.
-        """
+        """Fill in the placeholders; raises ProfileError if one is unknown."""
         self._words = filled_command(self._words, self._values)
 
     def command(self) -> Sequence[str]:

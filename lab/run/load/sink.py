@@ -178,11 +178,7 @@ class Sink:
         return self._ended_s
 
     def refuse_end(self) -> None:
-        """Refuse that it ends while documents are still being produced.
-
-        Raises:
-            StackError: It has.
-        """
+        """Refuse that it ends while documents are still being produced; raises StackError if it has."""
         if self.ended_s() is not None:
             raise self._failure("ended before the last document was produced")
 
@@ -217,11 +213,7 @@ class Sink:
         return StackError(f"{context.name}: {what}; its log is {context.log}", last_lines_of(context.log))
 
     def _asked(self, method: Callable[[], T]) -> T:
-        """The answer of a pipeline.
-
-        Raises:
-            StackError: A method of an installed one has failed.
-        """
+        """The answer of a pipeline; raises StackError if a method of an installed one has failed."""
         try:
             return method()
         except SluiceError:

@@ -55,11 +55,7 @@ class Stages:
 
     @property
     def node_pids(self) -> list[int]:
-        """Processes of the cluster's nodes.
-
-        Raises:
-            StackError: None is running any more.
-        """
+        """Processes of the cluster's nodes; raises StackError if none is running any more."""
         pids = self._producing.run.target.process_ids()
         nodes = [pid for name, pid in pids.items() if name.startswith("elasticsearch-")]
         if not nodes:

@@ -47,7 +47,7 @@ def parsed_document(where: object, document: bytes) -> dict[str, Any]:
 
 
 def not_utf8(where: object, ending: str) -> DatasetError:
-    """What is wrong with text in another encoding, at a file and line, with the command that converts the file."""
+    """The fault of text in another encoding, at a file and line, with the command that converts the file."""
     path = shlex.quote(str(where).rpartition(":")[0])
     return DatasetError(
         f"{where}: is not UTF-8 text; convert it, as by `iconv -f WINDOWS-1252 -t UTF-8 {path} > documents.{ending}`"
@@ -55,11 +55,7 @@ def not_utf8(where: object, ending: str) -> DatasetError:
 
 
 def refuse_search_answer(where: object, parsed: dict[str, Any]) -> None:
-    """Refuse the answer to a search, which holds documents.
-
-    Raises:
-        DatasetError: It is one.
-    """
+    """Refuse the answer to a search, which holds documents; raises DatasetError if it is one."""
     if "took" in parsed and (hits := objects_in(parsed).get(".hits.hits")):
         raise DatasetError(
             f"{where}: got the answer to a search, expected documents{_taken_out(where, '.hits.hits', hits)}"
@@ -73,7 +69,7 @@ def documents_inside(where: object, parsed: dict[str, Any]) -> str:
 
 
 def objects_in(parsed: dict[str, Any]) -> dict[str, int]:
-    """How many objects an array has, by its path for `jq`, in fields and in fields of fields."""
+    """Number of objects in each array by its path for `jq`, in fields and in fields of fields."""
     within = {f".{name}": value for name, value in parsed.items() if name.isidentifier()}
     outer = ((path, value) for path, value in within.items() if isinstance(value, dict))
     within |= {

@@ -37,11 +37,7 @@ UNREADABLE: Final[Mapping[bytes, tuple[str, str]]] = {
 
 
 def refuse_unreadable(path: str, head: bytes, *, is_packed: bool) -> None:
-    """Refuse a file by its first bytes.
-
-    Raises:
-        DatasetError: They are those of a form that is not read.
-    """
+    """Refuse a file by its first bytes; raises DatasetError if they are those of a form that is not read."""
     for pattern, (kind, command) in UNREADABLE.items():
         if re.match(pattern, head, re.DOTALL):
             packed = " (compressed)" if is_packed else ""
