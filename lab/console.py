@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import IO, Any, Literal
 
 from rich.cells import cell_len
@@ -117,6 +117,15 @@ def table_of(
         table.lines.append(longest(texts, str.splitlines))
         table.words.append(table.lines[-1] if is_whole else longest(texts, words_of))
     return table
+
+
+def by_reason(left_out: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The names that share a reason, in one text, and that reason: it is then said once."""
+    names: dict[str, list[str]] = {}
+    for name, reason in left_out:
+        names.setdefault(reason, []).append(name)
+    for reason, those in names.items():
+        yield ", ".join(those), reason
 
 
 def keep_output_for_json(wanted: bool) -> bool:  # noqa: FBT001 - as Typer calls it

@@ -76,11 +76,7 @@ def identity_of(pid: int | None = None) -> ProcessIdentity:
 
 
 def start_ticks(pid: int) -> int:
-    """Clock ticks from boot to the start of the process.
-
-    Raises:
-        OSError: There is none.
-    """
+    """Clock ticks from boot to the start of the process; raises OSError if there is none."""
     # The command, in parentheses, may hold spaces and parentheses itself.
     return int((PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[START_FIELD])
 

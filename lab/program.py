@@ -5,15 +5,22 @@ import os
 import signal
 import subprocess
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from lab.errors import StackError
+from lab.identity import marked
 from producers.children import last_lines
 
 GRACE_S = 20.0
 POLL_S = 0.05
 LOG_LINES_SHOWN = 12
+
+OWN_MARK = "SLUICE_PROGRAM"
+"""Variable that all below a program inherit: it finds a process that has left the session or lost its parent."""
 
 
 def last_lines_of(log: Path) -> tuple[str, ...]:
@@ -25,7 +32,7 @@ def last_lines_of(log: Path) -> tuple[str, ...]:
 
 
 class Program:
-    """A process in a session of its own, so that whatever it starts can be stopped with it.
+    """A process in a session of its own and with a mark, so that whatever it starts can be stopped with it.
 
     Args:
         command: Program and arguments, filled in.
@@ -55,6 +62,7 @@ class Program:
         self._folder = folder
         self._environment = environment
         self._clock = clock
+        self._mark = uuid.uuid4().hex
         self._process: subprocess.Popen[bytes] | None = None
         self.ended_s: float | None = None
 
@@ -69,7 +77,7 @@ class Program:
                 self._process = subprocess.Popen(
                     self._command,
                     cwd=self._folder,
-                    env={**os.environ, **self._environment},
+                    env={**os.environ, **self._environment, OWN_MARK: self._mark},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -102,11 +110,23 @@ class Program:
         """End it and whatever it has started: SIGTERM, then SIGKILL for what is left after the grace time."""
         if self._process is None:
             return
-        for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, grace_s)):
+        for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
-            if self._is_gone_within(patience_s):
+            for process in self._outside(self._process.pid):
+                with contextlib.suppress(psutil.Error):
+                    process.send_signal(number)
+            if self._is_gone_within(grace_s):
                 return
+
+    def _outside(self, group: int) -> list[psutil.Process]:
+        """What it has started and is in another process group, as by `setsid`."""
+        outside = []
+        for process, mark in marked(OWN_MARK):
+            with contextlib.suppress(ProcessLookupError):
+                if mark == self._mark and os.getpgid(process.pid) != group:
+                    outside.append(process)
+        return outside
 
     def _is_gone_within(self, patience_s: float) -> bool:
         assert self._process is not None  # noqa: S101 - `stop` looks
@@ -116,6 +136,7 @@ class Program:
             try:
                 os.killpg(self._process.pid, 0)
             except ProcessLookupError:
-                return True
+                if not self._outside(self._process.pid):
+                    return True
             time.sleep(POLL_S)
         return False

@@ -39,11 +39,7 @@ class Share:
 
     @classmethod
     def parsed(cls, text: str) -> "Share":
-        """The share that a user has written.
-
-        Raises:
-            ValueError: It is none.
-        """
+        """The share that a user has written; raises ValueError if it is none."""
         found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
         if found is None:
             raise ValueError(f"share: got {text}, expected such as 2/5")

@@ -349,6 +349,8 @@ def inputs(folder: RunFolder) -> Inputs:
     run = folder.run
     section = (folder.profile or {}).get("dataset")
     dataset: Mapping[str, Any] = section if isinstance(section, dict) else {}
+    # A file of the same content elsewhere holds the same documents.
+    told = SIZE_KEYS | ({"path"} if run.content_hash else set())
     return {
         "status": "verified" if run.verification.verified else "failed",
         "dataset": str(dataset.get("name", UNKNOWN_INPUT)),
@@ -357,7 +359,7 @@ def inputs(folder: RunFolder) -> Inputs:
         **({"dataset.content": run.content_hash} if run.content_hash else {}),
         "documents": str(run.documents.produced),
         "bytes": _known(run.source_bytes),
-        **{f"dataset.{key}": str(value) for key, value in sorted(dataset.items()) if key not in SIZE_KEYS},
+        **{f"dataset.{key}": str(value) for key, value in sorted(dataset.items()) if key not in told},
         LOAD: run.load,
         **_queries(run),
         **_machine(run.environment),

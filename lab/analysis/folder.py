@@ -45,11 +45,7 @@ def read_run(path: Path) -> RunFolder:
 
 
 def read_record(path: Path) -> Run:
-    """Record of a run, from its `run.json`.
-
-    Raises:
-        ProfileError: It is not there, or no such record.
-    """
+    """Record of a run, from its `run.json`; raises ProfileError if it is not there, or no such record."""
     return parsed(Run, content_of(path, A_RUN), str(path))
 
 
@@ -104,11 +100,7 @@ def in_words(kind: type[Record]) -> str:
 
 
 def parsed(kind: type[Kind], content: bytes, where: str) -> Kind:
-    """A record as it was written down.
-
-    Raises:
-        ProfileError: It is no such record, or one of another version.
-    """
+    """A record as it was written down; raises ProfileError if it is no such record, or one of another version."""
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:

@@ -30,11 +30,7 @@ class RunAnalysis:
 
 
 def analyse(run_dir: Path) -> RunAnalysis:
-    """A run's figures and verdict, made from its folder alone.
-
-    Raises:
-        ProfileError: The folder is not a run's.
-    """
+    """A run's figures and verdict, made from its folder alone; raises ProfileError if the folder is not a run's."""
     return analysed(read_run(run_dir))
 
 

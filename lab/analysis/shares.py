@@ -16,11 +16,7 @@ A_RECORD = "a file that `sluice produce --record` has written"
 
 
 def read_delivery(path: Path) -> DeliveryRecord:
-    """The delivery record of a file.
-
-    Raises:
-        ProfileError: It cannot be read, or is no such record.
-    """
+    """The delivery record of a file; raises ProfileError if it cannot be read, or is no such record."""
     return parsed(DeliveryRecord, content_of(path, A_RECORD), str(path))
 
 

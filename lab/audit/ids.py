@@ -172,11 +172,7 @@ def digest(content: bytes) -> str:
 
 
 def rule_called(name: str) -> IdRule:
-    """The rule that `--id` names.
-
-    Raises:
-        ProfileError: There is none of that name.
-    """
+    """The rule that `--id` names; raises ProfileError if there is none of that name."""
     kind, _, of = name.partition(":")
     if kind == "offset":
         text = f"{of}topic+partition+offset"

@@ -40,11 +40,7 @@ class Range:
 
 
 def parsed_bound(text: str, option: str) -> int | datetime:
-    """An offset, or an instant in ISO 8601, in UTC unless it says otherwise.
-
-    Raises:
-        ProfileError: It is neither.
-    """
+    """An offset, or an instant in ISO 8601, in UTC unless it says otherwise; raises ProfileError if it is neither."""
     if text.isdecimal() and int(text) <= LAST_OFFSET:
         return int(text)
     try:
@@ -55,11 +51,7 @@ def parsed_bound(text: str, option: str) -> int | datetime:
 
 
 class Topic:
-    """One topic of a Kafka cluster.
-
-    Raises:
-        ProfileError: There is no topic of that name.
-    """
+    """One topic of a Kafka cluster; raises ProfileError if there is no topic of that name."""
 
     def __init__(self, kafka: KafkaTopics, name: str, pace: Pace) -> None:
         self.name = name

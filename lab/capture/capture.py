@@ -186,11 +186,7 @@ class Capture:
 
 
 def record_of(message: Message, topic: str) -> SliceRecord:
-    """A record as it is captured.
-
-    Raises:
-        ProfileError: It has no timestamp.
-    """
+    """A record as it is captured; raises ProfileError if it has no timestamp."""
     kind, at_ms = message.timestamp()
     partition, offset = message.partition() or 0, message.offset() or 0
     if kind == TIMESTAMP_NOT_AVAILABLE:

@@ -22,7 +22,7 @@ from lab.audit.judge import Fate, Kind
 from lab.audit.pipeline import Pipeline, Wishes, find_pipeline, find_rule
 from lab.audit.store import Store
 from lab.audit.topic import Range, Topic
-from lab.cli.options import OUTPUT, JsonOption, TargetFileOption, TargetOption
+from lab.cli.options import OUTPUT, JsonOption, ServerOptions, with_groups
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.console import console, print_json, shown, table_of
@@ -49,8 +49,6 @@ class Content(StrEnum):
     ALL = "all"
 
 
-TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="Topic.")]
-IndexArgument = Annotated[str, typer.Argument(metavar="INDEX", help="Index, alias, pattern or data stream.")]
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="TIME|OFFSET", help="Begin here; default: the earliest record.")
 ]
@@ -83,9 +81,10 @@ IdOption = Annotated[
 ]
 
 
+@with_groups
 def audit(
-    topic: TopicArgument,
-    index: IndexArgument,
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic.")],
+    index: Annotated[str, typer.Argument(metavar="INDEX", help="Index, alias, pattern or data stream.")],
     *,
     begin: FromOption = None,
     end: ToOption = None,
@@ -114,11 +113,10 @@ def audit(
         typer.Option("-o", "--output", metavar="DIR", help="Folder for the result as files.", rich_help_panel=OUTPUT),
     ] = None,
     as_json: JsonOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
 ) -> None:
     """Check that all records of a topic are in an index; exit status 0 if they are, 1 if something differs."""
-    endpoints = endpoints_of(target, target_file)
+    endpoints = endpoints_of(on)
     wishes = Wishes(connector, group, dead_letters, deletes, id_rule, shared)
     with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
         kafka = topics_of(endpoints)
@@ -169,11 +167,11 @@ def audit(
         raise typer.Exit(DIFFERS)
 
 
-def endpoints_of(target: TargetName, file: Path | None) -> Endpoints:
+def endpoints_of(on: ServerOptions) -> Endpoints:
     """Addresses of the servers; a target file alone names those of a cluster elsewhere."""
-    if file or target is TargetName.REMOTE:
-        return remote_endpoints(file, needs_connect=False)
-    return servers_of(target, file).endpoints()
+    if on.target_file or on.target is TargetName.REMOTE:
+        return remote_endpoints(on.target_file, needs_connect=False)
+    return servers_of(on.target, on.target_file).endpoints()
 
 
 def refuse_target(kafka: KafkaTopics, topic: str, into: str, pipeline: Pipeline) -> None:
@@ -192,11 +190,7 @@ def refuse_target(kafka: KafkaTopics, topic: str, into: str, pipeline: Pipeline)
 
 
 def numbers_in(text: str) -> tuple[int, ...]:
-    """Numbers of partitions.
-
-    Raises:
-        ProfileError: One is none.
-    """
+    """Numbers of partitions; raises ProfileError if one is none."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if wrong := [part for part in parts if not part.isdecimal()]:
         raise ProfileError(f"--partitions: got {wrong[0]}, expected numbers such as 0,1")

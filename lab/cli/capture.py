@@ -16,7 +16,7 @@ from rich.markup import escape
 from lab.analysis.text import duration
 from lab.capture.capture import Capture, Extent
 from lab.capture.redact import Action, Redaction, Rule
-from lab.cli.options import JsonOption, TargetFileOption, TargetOption
+from lab.cli.options import JsonOption, ServerOptions, with_groups
 from lab.clients.target import topics_of
 from lab.console import console, print_json
 from lab.display import RunDisplay
@@ -48,6 +48,7 @@ class RedactionFile(Section):
 PathsOption = list[str] | None
 
 
+@with_groups
 def capture(
     topic: Annotated[str, typer.Argument(help="Topic to read; no group is used, and nothing is created.")],
     *,
@@ -103,8 +104,7 @@ def capture(
     allow_unused: Annotated[
         bool, typer.Option("--allow-unused", help="Accept rules whose field never occurs.", rich_help_panel=REDACTION)
     ] = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Write a slice of a topic to a file: keys, headers, times, and values, redacted by field."""
@@ -119,8 +119,8 @@ def capture(
         **times_of(minutes, last, from_, to, documents=documents),
     )
     # Kafka alone is asked: a target's Connect worker need not be there.
-    remote = target is TargetName.REMOTE
-    endpoints = remote_endpoints(target_file) if remote else servers_of(target, target_file).endpoints()
+    remote = on.target is TargetName.REMOTE
+    endpoints = remote_endpoints(on.target_file) if remote else servers_of(on.target, on.target_file).endpoints()
     display = RunDisplay()
 
     def show(records: int) -> None:
@@ -203,11 +203,7 @@ def numbers_in(partitions: str | None) -> frozenset[int]:
 def times_of(
     minutes: float | None, last: str | None, from_: str | None, to: str | None, *, documents: int | None
 ) -> dict[str, Any]:
-    """The times of an extent.
-
-    Raises:
-        ProfileError: They contradict each other, or nothing bounds the slice.
-    """
+    """The times of an extent; raises ProfileError if they contradict each other, or nothing bounds the slice."""
     given = [name for name, value in (("--minutes", minutes), ("--last", last), ("--from", from_ or to)) if value]
     if len(given) > 1:
         raise ProfileError(f"{given[1]}: got it beside {given[0]}, expected one of them")

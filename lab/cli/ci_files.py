@@ -77,11 +77,7 @@ class CiFiles:
 
     @classmethod
     def checked(cls, junit: Path | None, summary: Path | None) -> "CiFiles":
-        """The files, which can be written.
-
-        Raises:
-            ProfileError: One of them cannot.
-        """
+        """The files, which can be written; raises ProfileError if one of them cannot."""
         files = cls(junit, summary)
         files.check()
         return files

@@ -2,10 +2,11 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from lab import IS_CHECKOUT
-from lab.errors import refuse_without_checkout
+from lab.errors import ProfileError, refuse_without_checkout
 
 GROUPS = {
     "Measure": {
@@ -70,6 +71,9 @@ GROUPS = {
 }
 """The commands as the help groups them: command → module (of this package where it begins with a dot) and function."""
 
+MAY_BE_EMPTY = frozenset({"--note"})
+"""Options whose empty value says that there is none."""
+
 OF_A_CHECKOUT = frozenset({"compose-env", "test"})
 """Commands with nothing to work on in an installed package or an image: no Compose files, no tests."""
 
@@ -120,14 +124,28 @@ class Commands(TyperGroup):
         """The command that is called, whole, and its arguments.
 
         Raises:
-            ProfileError: It needs a checkout.
+            ProfileError: It needs a checkout, or an argument is empty.
         """
+        refuse_empty(args)
         if args[0] == "help":
             args = [*args[1:], "--help"]
         if args[0] in OF_A_CHECKOUT:
             refuse_without_checkout(args[0])
         name, command, rest = super().resolve_command(ctx, args)
         return name, loaded(name) if name else command, rest
+
+
+def refuse_empty(words: Sequence[str]) -> None:
+    """Refuse empty values, as of a shell's variable that is not set: an empty path is the current folder.
+
+    Raises:
+        ProfileError: There is one that means nothing.
+    """
+    for before, word in pairwise(("", *words)):
+        option = word.removesuffix("=") if word.startswith("--") and word.endswith("=") else before
+        if (not word or option is not before) and option not in MAY_BE_EMPTY:
+            name = option if option.startswith("-") else "an argument"
+            raise ProfileError(f"{name}: got an empty value, as of a variable that is not set")
 
 
 def help_of(place: str) -> str:

@@ -64,11 +64,7 @@ def first_line_of(*command: str) -> str | None:
 
 
 def size_mb(text: str) -> float:
-    """A size such as 768m, 2gb or a number of bytes, in MiB.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """A size such as 768m, 2gb or a number of bytes, in MiB; raises ValueError if it is none."""
     size = SIZE.fullmatch(text.strip())
     if size is None:
         raise ValueError(f"got {text}, expected a size such as 768m or 2g")

@@ -14,7 +14,7 @@ from lab.analysis.folder import read_profile, read_record
 from lab.analysis.text import quantity
 from lab.cli import complete
 from lab.cli.dead_letters_display import print_groups, print_letter, print_outcome
-from lab.cli.options import RUNS, RunsOption, TargetFileOption, TargetOption
+from lab.cli.options import RUNS, RunsOption, ServerOptions, with_groups
 from lab.cli.produce import pair
 from lab.cli.publish import from_environment
 from lab.clients.target import topics_of
@@ -59,26 +59,34 @@ SourceArgument = Annotated[
         autocompletion=complete.runs,
     ),
 ]
-StatusesOption = Annotated[
-    list[int] | None, typer.Option("--status", metavar="N", help="Only letters of this HTTP status.")
-]
-ReasonsOption = Annotated[
-    list[str] | None,
-    typer.Option("--reason", metavar="TEXT", help="Only letters whose reason, as `show` prints it, holds this text."),
-]
-PlacesOption = Annotated[
-    list[str] | None, typer.Option("--place", metavar="TOPIC-P@O", help="Only the letter of this record.")
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
-]
-SetEnvOption = Annotated[
-    list[str] | None,
-    typer.Option("--set-env", metavar="NAME=VARIABLE", help="Likewise, from an environment variable: for secrets."),
-]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceOptions:
+    """Dead letters that are meant."""
+
+    statuses: Annotated[
+        list[int] | None, typer.Option("--status", metavar="N", help="Only letters of this HTTP status.")
+    ] = None
+    reasons: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason", metavar="TEXT", help="Only letters whose reason, as `show` prints it, holds this text."
+        ),
+    ] = None
+    places: Annotated[
+        list[str] | None, typer.Option("--place", metavar="TOPIC-P@O", help="Only the letter of this record.")
+    ] = None
+
+    @property
+    def choice(self) -> Choice:
+        """The choice; raises ProfileError if a place has another form."""
+        parsed = {text: Place.parsed(text) for text in self.places or []}
+        if wrong := next((text for text, place in parsed.items() if place is None), None):
+            raise ProfileError(f"--place: got {wrong}, expected TOPIC-PARTITION@OFFSET, such as books-0@17")
+        return Choice(tuple(self.statuses or ()), tuple(self.reasons or ()), tuple(filter(None, parsed.values())))
 
 
 @dataclass(frozen=True)
@@ -101,23 +109,21 @@ def dead_letters() -> None:
 
 
 @app.command()
+@with_groups
 def show(
     source: SourceArgument = "latest",
     *,
     documents: Annotated[int, typer.Option(min=0, help="Show this many, with full reason and content.")] = 0,
     values: Annotated[bool, typer.Option("--values", help="Show a value that failed for each reason.")] = False,
-    statuses: StatusesOption = None,
-    reasons: ReasonsOption = None,
-    places: PlacesOption = None,
+    wanted: ChoiceOptions,
     everything: Annotated[bool, typer.Option("--all", help="Include those sent again or discarded.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
     runs: RunsOption = RUNS,
 ) -> None:
     """Show dead letters by status, reason and field, with the first records of each."""
-    choice = choice_of(statuses, reasons, places)
-    found = source_named(source, runs, servers_of(target, target_file).endpoints())
+    choice = wanted.choice
+    found = source_named(source, runs, servers_of(on.target, on.target_file).endpoints())
     shown: list[Letter] = []
     content: list[Letter] = []
     sent_again: set[Place] = set()
@@ -157,6 +163,7 @@ def show(
 
 
 @app.command()
+@with_groups
 def export(
     source: SourceArgument = "latest",
     *,
@@ -164,17 +171,14 @@ def export(
     documents_only: Annotated[
         bool, typer.Option("--documents-only", help="Write the documents alone, one per line, to correct and send.")
     ] = False,
-    statuses: StatusesOption = None,
-    reasons: ReasonsOption = None,
-    places: PlacesOption = None,
+    wanted: ChoiceOptions,
     everything: Annotated[bool, typer.Option("--all", help="Include those sent again or discarded.")] = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
     runs: RunsOption = RUNS,
 ) -> None:
     """Write dead letters into a file, a JSON object per line: place, line, reason, field, value, key and document."""
-    choice = choice_of(statuses, reasons, places)
-    found = source_named(source, runs, servers_of(target, target_file).endpoints())
+    choice = wanted.choice
+    found = source_named(source, runs, servers_of(on.target, on.target_file).endpoints())
 
     def chosen() -> Iterable[Letter]:
         letters = each_once(found.letters.letters(), ORIGIN_OF if documents_only else REFUSED_AT)
@@ -192,27 +196,25 @@ def export(
 
 
 @app.command()
+@with_groups
 def discard(
     source: SourceArgument = "latest",
     *,
-    statuses: StatusesOption = None,
-    reasons: ReasonsOption = None,
-    places: PlacesOption = None,
+    wanted: ChoiceOptions,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take back what was discarded.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
     runs: RunsOption = RUNS,
 ) -> None:
     """Mark dead letters as not to be sent again; they stay in their topic."""
-    choice = choice_of(statuses, reasons, places)
+    choice = wanted.choice
     if choice.is_everything is not everything:
         raise ProfileError("discard: expected either --all or a choice by --reason, --status or --place")
     if not (yes or sys.stdin.isatty()):
         raise ProfileError("discard: cannot ask here, since nobody is at a terminal; add --yes")
-    with servers_kept(target):
-        endpoints = servers_of(target, target_file).endpoints()
+    with servers_kept(on.target):
+        endpoints = servers_of(on.target, on.target_file).endpoints()
         letters = source_named(source, runs, endpoints).letters
         found = each_once(letters.letters(content=False))
         chosen = [each for each in found if choice.takes(each) and (each.discarded if undo else each.is_waiting)]
@@ -228,12 +230,11 @@ def discard(
 
 
 @app.command()
+@with_groups
 def replay(
     source: SourceArgument = "latest",
     *,
-    statuses: StatusesOption = None,
-    reasons: ReasonsOption = None,
-    places: PlacesOption = None,
+    wanted: ChoiceOptions,
     again: Annotated[bool, typer.Option("--again", help="Include those already sent again.")] = False,
     mapping: Annotated[
         bool, typer.Option("--update-mapping", help="First apply the profile's mapping file to the run's index.")
@@ -242,17 +243,22 @@ def replay(
         str | None,
         typer.Option(metavar="NAME", help="Of a topic: the worker's connector; default: the one with this queue."),
     ] = None,
-    settings: SetOption = None,
-    secrets: SetEnvOption = None,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
+    ] = None,
+    secrets: Annotated[
+        list[str] | None,
+        typer.Option("--set-env", metavar="NAME=VARIABLE", help="Likewise, from an environment variable: for secrets."),
+    ] = None,
+    on: ServerOptions,
     runs: RunsOption = RUNS,
 ) -> None:
     """Send dead letters through the sink again, each once; exit status 0 if all are accepted."""
-    choice = choice_of(statuses, reasons, places)
+    choice = wanted.choice
     overrides = given_settings(settings or [], secrets or [])
-    with servers_kept(target):
-        endpoints = servers_of(target, target_file).endpoints()
+    with servers_kept(on.target):
+        endpoints = servers_of(on.target, on.target_file).endpoints()
         found = source_named(source, runs, endpoints, overrides)
         if found.run is None:
             if mapping:
@@ -274,20 +280,6 @@ def replay(
 def servers_kept(target: TargetName) -> AbstractContextManager[object]:
     """Keep other commands from this machine's servers; of servers elsewhere nobody can be kept out."""
     return nullcontext() if target is TargetName.REMOTE else LocalStack().exclusively()
-
-
-def choice_of(statuses: list[int] | None, reasons: list[str] | None, places: list[str] | None) -> Choice:
-    """The choice of the command line.
-
-    Raises:
-        ProfileError: A place has another form, or a reason is empty, as of a variable that is not set.
-    """
-    if "" in (reasons or ()):
-        raise ProfileError("--reason: got an empty text, which every reason holds, expected a piece of one")
-    parsed = {text: Place.parsed(text) for text in places or []}
-    if wrong := next((text for text, place in parsed.items() if place is None), None):
-        raise ProfileError(f"--place: got {wrong}, expected TOPIC-PARTITION@OFFSET, such as books-0@17")
-    return Choice(tuple(statuses or ()), tuple(reasons or ()), tuple(filter(None, parsed.values())))
 
 
 def given_settings(settings: Sequence[str], secrets: Sequence[str]) -> dict[str, str]:
@@ -354,11 +346,7 @@ def replayed_by(
 
 
 def mapping_name(folder: Path) -> str:
-    """The mapping of a run's profile.
-
-    Raises:
-        ProfileError: The folder does not say.
-    """
+    """The mapping of a run's profile; raises ProfileError if the folder does not say."""
     name = (read_profile(folder / "profile.json") or {}).get("mapping")
     if not isinstance(name, str):
         raise ProfileError(f"{folder / 'profile.json'}: names no mapping; run the profile again")

@@ -84,11 +84,7 @@ def print_letter(letter: Letter, line: str | None) -> None:
 
 
 def print_outcome(outcome: Replay) -> None:
-    """What became of the letters.
-
-    Raises:
-        VerificationError: Not all of them were accepted.
-    """
+    """What became of the letters; raises VerificationError if not all of them were accepted."""
     total = outcome.sent + outcome.earlier
     if not total:
         console.print("nothing to replay: no such dead letter, or each was sent again or discarded before")

@@ -97,11 +97,7 @@ def runs(
 
 
 def instant(text: str) -> datetime:
-    """The instant that is meant: so long ago, or a day's begin in UTC.
-
-    Raises:
-        ProfileError: It is neither.
-    """
+    """The instant that is meant: so long ago, or a day's begin in UTC; raises ProfileError if it is neither."""
     try:
         if ago := re.fullmatch(r"(\d+)([hdw])", text):
             return datetime.now(UTC) - int(ago[1]) * UNITS[ago[2]]

@@ -6,46 +6,29 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from lab.cli.wishes import (
-    SAMPLE,
-    TOLERATE,
-    DryRunOption,
-    KeyOption,
-    NestedOption,
-    NoSearchOption,
-    ObjectOption,
-    SampleOption,
-    SearchOption,
-    TolerateOption,
-    share_of,
-    wishes_of,
-)
+from lab.cli.options import with_groups
+from lab.cli.wishes import SAMPLE, DryRunOption, KeyOption, SampleOption, WishOptions
 from lab.console import console
 from lab.init.files import key_text, name_from, refuse_taken, texts_of, write_files
-from lab.mapping.proposal import WHY_NOT_DYNAMIC, Proposal, propose
+from lab.mapping.proposal import LATER, Proposal, propose
 from lab.mapping.sample import read_sample
 
 
+@with_groups
 def init(
     file: Annotated[str, typer.Argument(help="Your documents, in any form (docs/files.md).")],
     *,
     name: Annotated[str | None, typer.Option(help="Name of the profile; by default from the name of the file.")] = None,
     key: KeyOption = None,
     sample: SampleOption = SAMPLE,
-    search: SearchOption = None,
-    no_search: NoSearchOption = None,
-    as_object: ObjectOption = None,
-    nested: NestedOption = None,
-    tolerate: TolerateOption = TOLERATE,
+    wanted: WishOptions,
     dry_run: DryRunOption = False,
 ) -> None:
     """Propose a profile, mapping and suite for your own file."""
-    share_of(tolerate)
+    _ = wanted.tolerated  # refused before the file is read
     read = read_sample(file, sample, key)
     chosen = name or name_from(file)
-    wishes = wishes_of(
-        read.key, search=search, no_search=no_search, as_object=as_object, nested=nested, tolerate=tolerate
-    )
+    wishes = wanted.wishes(read.key)
     proposal = propose(read, wishes)
     texts = texts_of(read, proposal, chosen)
     refuse_taken(texts)
@@ -61,14 +44,20 @@ def init(
     for path in texts:
         console.print(f"written: {path}", soft_wrap=True)
     console.print("next:")
-    for command, what in (("show", "every value"), ("run", "load it once"), ("suite", "which setting is faster")):
-        console.print(f"  ./sluice {command} {chosen}  [dim]# {what}[/dim]", soft_wrap=True)
+    for command, what in (
+        (f"show {chosen}", "every value"),
+        ("up", "keep servers, and with them what a run rejects"),
+        (f"run {chosen}", "load it once"),
+        (f"run {chosen} --path LATER", "does the mapping take a later file?"),
+        (f"suite {chosen}", "which setting is faster"),
+    ):
+        console.print(f"  ./sluice {command}  [dim]# {what}[/dim]", soft_wrap=True)
 
 
 def mapping_lines(proposal: Proposal) -> list[str]:
     """What the mapping is, and why, in a few lines."""
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(of.type for of in proposal.fields).most_common())
-    lines = [f"mapping: {counts}. {WHY_NOT_DYNAMIC[:1].upper()}{WHY_NOT_DYNAMIC[1:]}."]
+    lines = [" ".join([f"mapping: {counts}.", *(f"{line[:1].upper()}{line[1:]}." for line in LATER.values())])]
     if nested := [of.name for of in proposal.fields if of.type == "nested"]:
         lines.append(
             f"nested: {', '.join(nested)}. Each object of these arrays is indexed as a document of its own, so that "

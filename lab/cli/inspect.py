@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.analysis.text import duration, quantity
-from lab.cli.options import JsonOption, TargetFileOption, TargetOption
+from lab.cli.options import JsonOption, ServerOptions, with_groups
 from lab.clients.target import topics_of
 from lab.console import console, print_json
 from lab.inspect.connector import InspectedConnector
@@ -21,6 +21,7 @@ from lab.targets import TargetName
 from lab.targets.choose import servers_of
 
 
+@with_groups
 def inspect(
     connector: Annotated[str, typer.Argument(metavar="CONNECTOR", help="Name of a running sink connector.")],
     *,
@@ -36,14 +37,13 @@ def inspect(
     ] = None,
     documents: Annotated[int, typer.Option(min=1, help="Documents of that profile, at most.")] = 20_000,
     as_json: JsonOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
 ) -> None:
     """Name what limits a running sink connector. Changes nothing."""
     if as_profile is not None:
         paths_of(as_profile)
-    chosen = TargetName.REMOTE if target_file is not None and target is TargetName.LOCAL else target
-    endpoints = servers_of(chosen, target_file).endpoints()
+    chosen = TargetName.REMOTE if on.target_file is not None and on.target is TargetName.LOCAL else on.target
+    endpoints = servers_of(chosen, on.target_file).endpoints()
 
     def begin(found: InspectedConnector) -> None:
         told = f"watching {escape(found.name)} for {seconds:.0f} s; nothing is changed"

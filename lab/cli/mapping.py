@@ -15,23 +15,9 @@ from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.result import analyse_suite
 from lab.cli import complete
 from lab.cli.mapping_display import analyzers_text, show_beside_dynamic, show_costs, show_proposal
-from lab.cli.options import RUNS, OpenOption, RunsOption, TargetFileOption, TargetOption
-from lab.cli.page import PageOption
+from lab.cli.options import OutputOptions, ServerOptions, with_groups
 from lab.cli.suite import PlanOption, SeedOption, SuiteOptions, measures_of, perform
-from lab.cli.wishes import (
-    SAMPLE,
-    TOLERATE,
-    DryRunOption,
-    KeyOption,
-    NestedOption,
-    NoSearchOption,
-    ObjectOption,
-    SampleOption,
-    SearchOption,
-    TolerateOption,
-    share_of,
-    wishes_of,
-)
+from lab.cli.wishes import SAMPLE, DryRunOption, KeyOption, SampleOption, WishOptions
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import cluster_of
 from lab.console import console
@@ -56,7 +42,6 @@ from lab.profiles.files import REPOSITORY, file_of, is_there
 from lab.profiles.loader import override
 from lab.profiles.mapping import FOLDER, load_mapping
 from lab.suite.folder import find_suite
-from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from producers.dataset import DatasetError
 from producers.datasets.file import numbered_documents
@@ -80,50 +65,33 @@ def mapping() -> None:
 
 
 @app.command()
+@with_groups
 def infer(
     file: Annotated[str, typer.Argument(help="Your documents, in any form (docs/files.md).")],
     *,
     sample: SampleOption = SAMPLE,
     out: Annotated[Path | None, typer.Option(help="File to write; by default mappings/NAME.json.")] = None,
     key: KeyOption = None,
-    search: SearchOption = None,
-    no_search: NoSearchOption = None,
-    as_object: ObjectOption = None,
-    nested: NestedOption = None,
-    tolerate: TolerateOption = TOLERATE,
+    wanted: WishOptions,
     dry_run: DryRunOption = False,
     check: Annotated[bool, typer.Option(help="Index the sample on a server; a rejected document is an error.")] = True,
     compare: Annotated[bool, typer.Option("--compare", help="Then measure it against dynamic mapping.")] = False,
     minutes: MinutesOption = None,
     resume: ResumeOption = False,
     elasticsearch: VersionOption = None,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    servers: ServerOptions,
+    output: OutputOptions,
 ) -> int:
     """Propose a static mapping for your file, with a reason for each field, and check it on a server."""
     path = out or Path(FOLDER) / f"{name_from(file) or 'documents'}.json"
-    measures = measures_of(None, minutes, None)
-    options = SuiteOptions(
-        measures=measures,
-        resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
-    )
+    options = SuiteOptions(measures=measures_of(None, minutes, None), resume=resume, on=servers, output=output)
     if dry_run and (compare or resume):
         raise ProfileError("--dry-run: got --compare or --resume, too, which need the file that it does not write")
     check_place(path, is_read=compare or resume, is_written=not resume)
-    share_of(tolerate)
+    _ = wanted.tolerated  # refused before the file is read
     read = read_sample(file, sample, key)
     if not resume:
-        wishes = wishes_of(
-            read.key, search=search, no_search=no_search, as_object=as_object, nested=nested, tolerate=tolerate
-        )
+        wishes = wanted.wishes(read.key)
         proposal = proposed(path, read, (sample, wishes), cluster_on(file, elasticsearch, options) if check else None)
         if dry_run:
             console.print(f"not written: {path}\n{escape(proposal.text)}", soft_wrap=True)
@@ -142,7 +110,7 @@ def cluster_on(path: str, version: str | None, options: SuiteOptions) -> Iterato
         path: The file of documents.
         version: Of Elasticsearch; `None` for the default.
     """
-    servers = servers_of(options.target, options.target_file)
+    servers = servers_of(options.on.target, options.on.target_file)
     stated = {"dataset.path": path} | ({} if version is None else {"elasticsearch.version": version})
     profile = servers.fitted(load_profile(PROFILE, overrides=[override(*each) for each in stated.items()]))
     with servers.held(), closing(cluster_of(servers.target(profile).endpoints)) as client:
@@ -211,11 +179,7 @@ def checked_on(
 
 
 def write(path: Path, text: str) -> None:
-    """Write the mapping file.
-
-    Raises:
-        ProfileError: It cannot be written, or has come into being meanwhile.
-    """
+    """Write the mapping file; raises ProfileError if it cannot be written, or has come into being meanwhile."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_new(path, text)
@@ -228,12 +192,13 @@ def compare_with_dynamic(name: str, documents: Documents, options: SuiteOptions)
     """Measure the mapping of that name against dynamic mapping, as a suite does; a small table."""
     suite = against_dynamic(name, documents)
     status = perform(suite, options)
-    folder = find_suite(options.runs, suite.name).path
+    folder = find_suite(options.output.runs, suite.name).path
     show_beside_dynamic(read_suite(folder), analyse_suite(folder), name)
     return status
 
 
 @app.command()
+@with_groups
 def explain(
     name: Annotated[
         str,
@@ -250,35 +215,22 @@ def explain(
     seed: SeedOption = None,
     resume: ResumeOption = False,
     elasticsearch: VersionOption = None,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    servers: ServerOptions,
+    output: OutputOptions,
 ) -> int:
     """Measure what each field of a mapping costs: size on disk and indexing CPU, by leaving it out."""
     units = units_of(load_mapping(name), name)
     documents = Documents(on, key, load_count(on), elasticsearch)
     measures = measures_of(None, minutes, None)
-    options = SuiteOptions(
-        measures=measures,
-        resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
-        seed=seed,
-        plan=plan,
-    )
+    options = SuiteOptions(measures=measures, resume=resume, on=servers, output=output, seed=seed, plan=plan)
     most, suite_name = most_units(minutes), without_each(name, [], documents).name
-    accepted = runs / f"{suite_name}.ndjson"
+    accepted = output.runs / f"{suite_name}.ndjson"
     if plan:
         if len(units) > most:
             console.print("the largest fields are left out one by one, which servers tell; here, the first ones:")
         return perform(without_each(name, grouped(units, most), documents), options)
     if resume:
-        chosen = begun_units(find_suite(runs, suite_name).plan(), units)
+        chosen = begun_units(find_suite(output.runs, suite_name).plan(), units)
         if accepted.is_file():
             documents = replace(documents, path=str(accepted), count=load_count(str(accepted)))
     else:
@@ -288,7 +240,7 @@ def explain(
             documents = accepted_documents(cluster, name, documents, accepted)
     suite = without_each(name, chosen, documents)
     status = perform(suite, options)
-    show_costs(analyse_suite(find_suite(runs, suite.name).path), chosen)
+    show_costs(analyse_suite(find_suite(output.runs, suite.name).path), chosen)
     accepted.unlink(missing_ok=True)
     return status
 

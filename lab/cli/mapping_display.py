@@ -7,7 +7,7 @@ from rich.markup import escape
 from lab.analysis.suite.folder import SuiteRecords
 from lab.console import console, table_of
 from lab.mapping.costs import beside_dynamic, costs_of, rejected
-from lab.mapping.proposal import KEYWORDS, WHY_NOT_DYNAMIC, Proposal, ProposedField
+from lab.mapping.proposal import LATER, Proposal, ProposedField
 from lab.mapping.suites import DYNAMIC
 from lab.mapping.units import Unit
 from lab.records.suite import SuiteResult
@@ -22,7 +22,7 @@ def show_proposal(proposal: Proposal) -> None:
     """Each field with its type and why; then what data alone cannot say."""
     rows = ((escape(of.name), of.type, escape(of.choice.why)) for of in proposal.fields)
     console.print(table_of(rows, "field", "type", "why"))
-    later = " ".join(f"{line[:1].upper()}{line[1:]}." for line in (WHY_NOT_DYNAMIC, KEYWORDS))
+    later = " ".join(f"{line[:1].upper()}{line[1:]}." for line in LATER.values())
     for line in (later, *unsearched_lines(proposal), *nested_lines(proposal)):
         console.print(escape(line), soft_wrap=not console.is_terminal)
 

@@ -1,9 +1,12 @@
 """Options and arguments that several commands share."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -52,11 +55,6 @@ JsonOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-LabelOption = Annotated[
-    list[str] | None,
-    typer.Option("--label", metavar="NAME=VALUE", help="Label of the result: branch=main.", rich_help_panel=OUTPUT),
-]
-NoteOption = Annotated[str | None, typer.Option("--note", help="Note of the result.", rich_help_panel=OUTPUT)]
 OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.", rich_help_panel=OUTPUT)]
 SettingsOption = Annotated[
     list[str] | None,
@@ -65,15 +63,6 @@ SettingsOption = Annotated[
         metavar="KEY=VALUE",
         help="Set a value of the profile; in a suite, of every profile.",
         autocompletion=complete.settings,
-    ),
-]
-TargetOption = Annotated[
-    TargetName,
-    typer.Option(
-        "--target",
-        metavar="TARGET",
-        help="local: servers on this machine; compose: this checkout's containers; remote: your own cluster.",
-        rich_help_panel=SERVERS,
     ),
 ]
 TargetFileOption = Annotated[
@@ -95,15 +84,6 @@ DistributionOption = Annotated[
     ),
 ]
 DatasetOption = Annotated[str | None, typer.Option("--dataset", help=DATASET_HELP, rich_help_panel=DOCUMENTS)]
-FileOption = Annotated[str | None, typer.Option("--path", help=PATH_HELP, rich_help_panel=DOCUMENTS)]
-FileKeyOption = Annotated[
-    str | None,
-    typer.Option(
-        "--key",
-        help="Field of that file that holds the key; else the line's number.",
-        rich_help_panel=DOCUMENTS,
-    ),
-]
 DocumentsOption = Annotated[
     int | None, typer.Option("--documents", help="How many documents.", rich_help_panel=DOCUMENTS)
 ]
@@ -126,6 +106,15 @@ PasswordEnv = Annotated[
     str | None, typer.Option("--password-env", metavar="NAME", help="Environment variable that holds the password.")
 ]
 Ca = Annotated[Path | None, typer.Option("--ca", metavar="FILE", help="Authority of the server's certificate, as PEM.")]
+PageOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--page/--no-page",
+        help="Serve the live page meanwhile; by default on a terminal, unless CI is set.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 
 def parsed_labels(texts: Sequence[str]) -> dict[str, str]:
@@ -167,3 +156,96 @@ def refuse_other_marks(marks: Marks, begun: Marks) -> None:
     if not (marks.labels.items() <= begun.labels.items() and marks.note in {"", begun.note}):
         was = marks_text(begun.labels, begun.note) or "none"
         raise ProfileError(f"--label, --note: got others than it was begun with, expected {was}; leave them out")
+
+
+# --- groups of options ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """Servers that a command works on."""
+
+    target: Annotated[
+        TargetName,
+        typer.Option(
+            "--target",
+            metavar="TARGET",
+            help="local: servers on this machine; compose: this checkout's containers; remote: your own cluster.",
+            rich_help_panel=SERVERS,
+        ),
+    ] = TargetName.LOCAL
+    target_file: TargetFileOption = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentOptions:
+    """Documents of a run, as far as the command line says other than the profile."""
+
+    dataset: DatasetOption = None
+    path: Annotated[str | None, typer.Option("--path", help=PATH_HELP, rich_help_panel=DOCUMENTS)] = None
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            help="Field of that file that holds the key; else the line's number.",
+            rich_help_panel=DOCUMENTS,
+        ),
+    ] = None
+    documents: DocumentsOption = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkOptions:
+    """Label and note of a result."""
+
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="NAME=VALUE", help="Label of the result: branch=main.", rich_help_panel=OUTPUT),
+    ] = None
+    note: Annotated[str | None, typer.Option("--note", help="Note of the result.", rich_help_panel=OUTPUT)] = None
+
+    @property
+    def marks(self) -> Marks:
+        """As they are kept; raises ProfileError as `marks_of`."""
+        return marks_of(self.labels, self.note)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where results are kept and shown.
+
+    Attributes:
+        page: Whether the live page is served meanwhile; `None` where the command line does not say.
+    """
+
+    runs: RunsOption = RUNS
+    page: PageOption = None
+    open_it: OpenOption = False
+
+
+def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command as Typer takes it, with the fields of each group among its parameters in the place of the group."""
+
+    @wraps(command)
+    def of_options(**given: Any) -> Any:
+        return _made(command, given)
+
+    options = list(_options_of(command))
+    vars(of_options)["__signature__"] = Signature(options)
+    of_options.__annotations__ = {each.name: each.annotation for each in options}
+    return of_options
+
+
+def _is_group(parameter: Parameter) -> bool:
+    return is_dataclass(parameter.annotation)
+
+
+def _options_of(taker: Callable[..., Any]) -> Iterator[Parameter]:
+    for each in signature(taker, eval_str=True).parameters.values():
+        yield from _options_of(each.annotation) if _is_group(each) else [each]
+
+
+def _made(taker: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    parameters = signature(taker, eval_str=True).parameters
+    groups = {name: _made(of.annotation, given) for name, of in parameters.items() if _is_group(of)}
+    return taker(**{name: groups[name] if name in groups else given[name] for name in parameters})

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from lab.cli.options import OUTPUT, RUNS, RunsOption
+from lab.cli.options import RUNS, RunsOption
 from lab.console import console
 from lab.errors import ProfileError
 from lab.page.serve import HERE, listening, new_token, page_beside
@@ -20,16 +20,6 @@ from lab.run.folder import check_runs
 
 PASSWORD = "SLUICE_PAGE_PASSWORD"  # noqa: S105 - where the password stands, not a password
 LEAST_CHARACTERS = 12
-
-PageOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--page/--no-page",
-        help="Serve the live page meanwhile; by default on a terminal, unless CI is set.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
-    ),
-]
 
 
 def page(
@@ -60,11 +50,7 @@ def page(
 
 
 def known_address(address: str) -> str:
-    """An address as browsers write it.
-
-    Raises:
-        ProfileError: It is none, or one that no browser can call.
-    """
+    """An address as browsers write it; raises ProfileError if it is none, or one that no browser can call."""
     if address == "localhost":
         return address
     try:

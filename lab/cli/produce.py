@@ -48,40 +48,6 @@ RateOption = Annotated[
         help="Documents per second, over all shares, on an absolute schedule; default: as fast as possible.",
     ),
 ]
-DatasetOptions = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="Option of the dataset, such as model=flat."),
-]
-ClientOptions = Annotated[
-    list[str] | None,
-    typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, verbatim; secrets: --client-file."),
-]
-ShareOption = Annotated[
-    str | None, typer.Option(metavar="N/OF", help="Send one share of the load, such as 2/5; others send the rest.")
-]
-StartOption = Annotated[
-    str | None,
-    typer.Option(metavar="INSTANT", help="When all shares start, ISO 8601, UTC unless it says otherwise."),
-]
-RecordOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write down what was delivered, for `sluice gather`.")
-]
-ClientFileOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", help="Settings of Kafka's client: NAME=VALUE in each line, or a JSON object; -: standard input."
-    ),
-]
-OverSshOption = Annotated[
-    bool,
-    typer.Option(
-        "--over-ssh", hidden=True, help="Started by a run: settings in one line of standard input; end with it."
-    ),
-]
-ClockTopicOption = Annotated[
-    str | None,
-    typer.Option(metavar="TOPIC", help="Topic with log append time: compare this clock with its broker's."),
-]
 
 
 @dataclass(frozen=True)
@@ -131,14 +97,43 @@ def produce(
     rate: RateOption = None,
     processes: Annotated[int, typer.Option(min=1, help="Producer processes, of each share.")] = 1,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of a new topic.")] = 1,
-    options: DatasetOptions = None,
-    client: ClientOptions = None,
-    share: ShareOption = None,
-    start_at: StartOption = None,
-    record: RecordOption = None,
-    client_file: ClientFileOption = None,
-    clock_topic: ClockTopicOption = None,
-    over_ssh: OverSshOption = False,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="Option of the dataset, such as model=flat."),
+    ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--client", metavar="NAME=VALUE", help="Setting of Kafka's client, verbatim; secrets: --client-file."
+        ),
+    ] = None,
+    share: Annotated[
+        str | None, typer.Option(metavar="N/OF", help="Send one share of the load, such as 2/5; others send the rest.")
+    ] = None,
+    start_at: Annotated[
+        str | None,
+        typer.Option(metavar="INSTANT", help="When all shares start, ISO 8601, UTC unless it says otherwise."),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write down what was delivered, for `sluice gather`.")
+    ] = None,
+    client_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Settings of Kafka's client: NAME=VALUE in each line, or a JSON object; -: standard input.",
+        ),
+    ] = None,
+    clock_topic: Annotated[
+        str | None,
+        typer.Option(metavar="TOPIC", help="Topic with log append time: compare this clock with its broker's."),
+    ] = None,
+    over_ssh: Annotated[
+        bool,
+        typer.Option(
+            "--over-ssh", hidden=True, help="Started by a run: settings in one line of standard input; end with it."
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Stream a dataset, or a share of it, into a topic of any Kafka."""
@@ -202,11 +197,7 @@ def gather(
 
 
 def share_of(share: str | None, start_at: str | None) -> Share:
-    """The share that this driver sends.
-
-    Raises:
-        ProfileError: It is none, or nothing says when the others start.
-    """
+    """The share that this driver sends; raises ProfileError if it is none, or nothing says when the others start."""
     try:
         which = WHOLE if share is None else Share.parsed(share)
     except ValueError as error:
@@ -219,11 +210,7 @@ def share_of(share: str | None, start_at: str | None) -> Share:
 
 
 def instant_of(text: str, now_s: float) -> float:
-    """An instant to come, in seconds since the Unix epoch.
-
-    Raises:
-        ProfileError: It is none, or over.
-    """
+    """An instant to come, in seconds since the Unix epoch; raises ProfileError if it is none, or over."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:

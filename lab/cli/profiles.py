@@ -47,11 +47,7 @@ def suites(text: FilterArgument = None, *, as_json: JsonOption = False) -> None:
 
 
 def matching(entries: Iterable[ListEntry], text: str | None, what: str) -> list[ListEntry]:
-    """The entries with a text in their name.
-
-    Raises:
-        ProfileError: There is none.
-    """
+    """The entries with a text in their name; raises ProfileError if there is none."""
     chosen = [entry for entry in entries if text is None or text.casefold() in entry.name.casefold()]
     if not chosen:
         raise ProfileError(f'no {what} has "{text}" in its name; ./sluice {what}s lists all of them')

@@ -121,11 +121,7 @@ def prove_pipeline(
 
 
 def case_named(name: str) -> Case:
-    """The case of a name.
-
-    Raises:
-        ProfileError: There is none.
-    """
+    """The case of a name; raises ProfileError if there is none."""
     if name not in BY_NAME:
         raise ProfileError(f'unknown case "{name}", {suggestion(name, BY_NAME, "a case of --list")}')
     return BY_NAME[name]

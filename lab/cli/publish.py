@@ -3,6 +3,7 @@
 import os
 import ssl
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -11,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.folder import read_run
-from lab.cli.options import RUNS, ApiKeyEnv, Ca, PasswordEnv, RunArgument, RunsOption, User
+from lab.cli.options import RUNS, ApiKeyEnv, Ca, PasswordEnv, RunArgument, RunsOption, User, with_groups
 from lab.console import console
 from lab.endpoints import HttpAccess, api_key, basic, tls_context
 from lab.errors import ProfileError
@@ -24,6 +25,17 @@ from lab.publish.server import Server
 from lab.run.folder import find_run
 
 
+@dataclass(frozen=True, kw_only=True)
+class AccessOptions:
+    """Ways to authenticate at a server."""
+
+    api_key_env: ApiKeyEnv = None
+    user: User = None
+    password_env: PasswordEnv = None
+    ca: Ca = None
+
+
+@with_groups
 def publish(
     run: RunArgument = "latest",
     *,
@@ -46,14 +58,11 @@ def publish(
             help="Also send documents for Stack Monitoring; by default if no other cluster is monitored there.",
         ),
     ] = None,
-    api_key_env: ApiKeyEnv = None,
-    user: User = None,
-    password_env: PasswordEnv = None,
-    ca: Ca = None,
+    authentication: AccessOptions,
     runs: RunsOption = RUNS,
 ) -> None:
     """Send a finished run to an Elasticsearch, for Kibana. You can repeat it."""
-    access = access_of(api_key_env, user, password_env, ca)
+    access = access_of(**vars(authentication))
     folder = read_run(find_run(runs, run))
     with closing(Server(server_url(to, "--to"), access)) as server:
         published = send(folder, server, bucket, stack_monitoring=stack_monitoring)
@@ -74,16 +83,14 @@ def publish(
         console.print(f"Stack Monitoring: {monitoring_address(kibana, *window)}", soft_wrap=True, markup=False)
 
 
+@with_groups
 def dashboards(
     kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana.")],
     *,
-    api_key_env: ApiKeyEnv = None,
-    user: User = None,
-    password_env: PasswordEnv = None,
-    ca: Ca = None,
+    authentication: AccessOptions,
 ) -> None:
     """Import data view, panels and dashboard into a Kibana. You can repeat it."""
-    print_import(server_url(kibana, "--kibana"), access_of(api_key_env, user, password_env, ca))
+    print_import(server_url(kibana, "--kibana"), access_of(**vars(authentication)))
 
 
 def print_buckets(published: Publication, bucket_s: int) -> None:

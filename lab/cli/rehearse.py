@@ -16,8 +16,7 @@ from lab.analysis.suite.result import analyse_suite
 from lab.analysis.text import figure
 from lab.capture.answers import FILE, answers, compared, read_answers, read_questions
 from lab.cli import complete
-from lab.cli.options import RUNS, OpenOption, RunsOption, TargetFileOption, TargetOption
-from lab.cli.page import PageOption
+from lab.cli.options import OutputOptions, ServerOptions, with_groups
 from lab.cli.suite import PlanOption, ResumeOption, SuiteOptions, measures_of, perform
 from lab.clients.target import Target, cluster_of
 from lab.console import console, table_of
@@ -36,7 +35,6 @@ from lab.records.suite import SuiteResult
 from lab.run.folder import RunFolder
 from lab.run.names import index_name
 from lab.suite.folder import find_suite
-from lab.targets import TargetName
 from producers.dataset import DatasetError
 from producers.datasets.source.slice import slice_header
 
@@ -44,6 +42,7 @@ SAMPLE: Final = 100_000
 PAGE: Final = "rehearsal.md"
 
 
+@with_groups
 def rehearse(
     slice_: Annotated[Path, typer.Argument(metavar="SLICE", help="File of `sluice capture`.")],
     *,
@@ -73,11 +72,8 @@ def rehearse(
     plan: PlanOption = False,
     minutes: Annotated[float | None, typer.Option(min=1, help="Longest time; default: three blocks.")] = None,
     resume: ResumeOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    on: ServerOptions,
+    output: OutputOptions,
 ) -> int:
     """Load a slice on several versions: rejections, answers, rate, CPU, latency and disk of each.
 
@@ -101,17 +97,14 @@ def rehearse(
     options = SuiteOptions(
         measures=measures_of(None, minutes, None),
         resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
+        on=on,
+        output=output,
         plan=plan,
         after_run=ask if asked else None,
     )
     status = perform(suite, options)
     if not plan:
-        folder = find_suite(runs, suite.name).path
+        folder = find_suite(output.runs, suite.name).path
         show(analyse_suite(folder), read_suite(folder), len(asked))
     return status
 

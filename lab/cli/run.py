@@ -15,31 +15,24 @@ from lab.cli.baseline import BaselineOption, BaselineOptionalOption, VaryOption,
 from lab.cli.ci_files import CHECKS, Checks, CiFiles, JunitOption, SummaryOption, junit_file, print_undecided, timing_of
 from lab.cli.expectations import AbortOption, ExpectOption, condition, ending_of, expectation, failures
 from lab.cli.options import (
-    RUNS,
     SERVERS,
-    DatasetOption,
     DistributionOption,
-    DocumentsOption,
-    FileKeyOption,
-    FileOption,
+    DocumentOptions,
     JsonOption,
-    LabelOption,
-    NoteOption,
-    OpenOption,
+    MarkOptions,
+    OutputOptions,
     ProfileArgument,
-    RunsOption,
+    ServerOptions,
     SettingsOption,
-    TargetFileOption,
-    TargetOption,
-    marks_of,
+    with_groups,
 )
-from lab.cli.page import PageOption, meanwhile
+from lab.cli.page import meanwhile
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
 from lab.engines import ENGINES
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
-from lab.profiles.models import Recorded
+from lab.profiles.loads import Recorded, Stream
 from lab.run.abort import unjudged
 from lab.run.folder import check_runs
 from lab.run.load.drivers import Drivers
@@ -54,6 +47,7 @@ from producers.dataset import Dataset, DatasetError
 DRIVERS = "Drivers on other hosts"
 
 
+@with_groups
 def run(
     profile: ProfileArgument,
     *,
@@ -65,18 +59,14 @@ def run(
         typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.", rich_help_panel=SERVERS),
     ] = None,
     distribution: DistributionOption = None,
-    dataset: DatasetOption = None,
-    path: FileOption = None,
-    key: FileKeyOption = None,
-    documents: DocumentsOption = None,
+    documents: DocumentOptions,
     rate: Annotated[float | None, typer.Option(metavar="DOCS_PER_S", help="Stream at this rate.")] = None,
     pace: Annotated[
         str | None,
         typer.Option(metavar="recorded|2x", help="Stream a slice as it was recorded, or so many times as fast."),
     ] = None,
     settings: SettingsOption = None,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
     drivers: Annotated[
         int | None,
         typer.Option(
@@ -101,11 +91,8 @@ def run(
             rich_help_panel=DRIVERS,
         ),
     ] = None,
-    labels: LabelOption = None,
-    note: NoteOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    mark: MarkOptions,
+    output: OutputOptions,
     as_json: JsonOption = False,
     expect: ExpectOption = None,
     fail_on_dead_letters: Annotated[
@@ -127,35 +114,32 @@ def run(
             elasticsearch=elasticsearch,
             opensearch=opensearch,
             distribution=distribution,
-            dataset=dataset,
-            path=path,
-            key=key,
-            documents=documents,
+            **vars(documents),
             rate=rate,
             pace=pace,
         ),
         *(settings or []),
     ]
     conditions = [condition(text) for text in abort_on or ()]
-    expectations, marks = [expectation(text) for text in expect or ()], marks_of(labels, note)
+    expectations, marks = [expectation(text) for text in expect or ()], mark.marks
     chosen = load_profile(profile, overrides=overrides)
-    elsewhere = drivers_of(Drivers.of(drivers, driver or [], start_in), chosen, target)
-    servers = servers_of(target, target_file)
+    elsewhere = drivers_of(Drivers.of(drivers, driver or [], start_in), chosen, on.target)
+    servers = servers_of(on.target, on.target_file)
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
-    check_runs(runs)
+    check_runs(output.runs)
     beside = baseline_of(
-        baseline, runs / chosen.name, optional=baseline_optional, vary=vary or (), expectations=expectations
+        baseline, output.runs / chosen.name, optional=baseline_optional, vary=vary or (), expectations=expectations
     )
     files = CiFiles.checked(junit, summary)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     if text := replay_text(chosen, documents_of):
         console.print(text, soft_wrap=True)
-    with meanwhile(page, runs), files.without_result(chosen.name):
-        analysis = servers.run(fitted, documents_of, runs, elsewhere, marks=marks, abort_on=conditions)
-    show_result(analysis, open_it=open_it)
+    with meanwhile(output.page, output.runs), files.without_result(chosen.name):
+        analysis = servers.run(fitted, documents_of, output.runs, elsewhere, marks=marks, abort_on=conditions)
+    show_result(analysis, open_it=output.open_it)
     result = analysis.result
-    print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))
+    print_index(servers, on.target, fitted, kept_index(fitted, documents_of, ROOT))
     if as_json:
         print_json(result)
     never_judged = unjudged(conditions, analysis.folder.samples)
@@ -214,11 +198,7 @@ def print_index(servers: Servers, target: TargetName, profile: Profile, kept: st
 
 
 def drivers_of(drivers: Drivers | None, profile: Profile, target: TargetName) -> Drivers | None:
-    """The drivers of a run.
-
-    Raises:
-        ProfileError: They cannot send this profile, or not to these servers.
-    """
+    """The drivers of a run; raises ProfileError if they cannot send this profile, or not to these servers."""
     if drivers is None:
         return None
     if target is not TargetName.REMOTE:
@@ -237,7 +217,7 @@ def shorthand(
     path: str | None,
     key: str | None,
     documents: int | None,
-    rate: float | None,
+    rate: float | None = None,
     pace: str | None = None,
     **versions: str | None,
 ) -> list[str]:
@@ -292,6 +272,8 @@ def dataset_of(profile: Profile) -> Dataset:
         raise ProfileError(
             f"load.pace: got {load.pace} for documents without recorded times, expected a slice of `sluice capture`"
         )
+    if isinstance(load, Stream):
+        load.refuse_documents(dataset.documents)
     if dataset.unindexable and not load.uses_kafka:
         raise ProfileError(
             f"dataset: {dataset.unindexable:,} records of the slice have no key or no JSON object, expected a load "

@@ -13,8 +13,8 @@ from rich.markup import escape
 
 from lab.analysis.text import figure, quantity
 from lab.cli import complete
-from lab.cli.options import RUNS, DistributionOption, JsonOption
-from lab.cli.page import PageOption, is_wanted
+from lab.cli.options import RUNS, DistributionOption, JsonOption, PageOption
+from lab.cli.page import is_wanted
 from lab.console import console, print_answer, print_json, table_of
 from lab.display import StackDisplay
 from lab.engines import DEFAULT, ENGINES, Release
@@ -177,11 +177,7 @@ def logs(
 
 
 def log_of(stack: LocalStack, name: str) -> Path:
-    """The log of a server, or the one that it left when it was stopped.
-
-    Raises:
-        ProfileError: There is neither.
-    """
+    """The log of a server, or the one that it left when it was stopped; raises ProfileError if there is neither."""
     state = stack.state()
     if state is None:
         of_node = escape_glob(name.replace("elasticsearch-", "node-"))

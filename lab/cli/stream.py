@@ -1,36 +1,36 @@
 """`sluice stream`, `sluice watch`: a profile's documents without end, through servers that stay; for the containers."""
 
 import contextlib
-import inspect
 import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial, update_wrapper
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from lab.analysis.text import number, quantity
 from lab.cli.options import (
-    ApiKeyEnv,
     Ca,
     HeartbeatOption,
     KeyOption,
+    PageOption,
     PasswordEnv,
     PathOption,
     ProfileArgument,
     TargetFileOption,
     User,
+    with_groups,
 )
-from lab.cli.page import PageOption, is_wanted, meanwhile
-from lab.cli.publish import access_of, print_import, server_url
+from lab.cli.page import is_wanted, meanwhile
+from lab.cli.publish import AccessOptions, access_of, print_import, server_url
 from lab.cli.run import dataset_of
 from lab.clients.target import cluster_of, topics_of
 from lab.console import console
@@ -68,43 +68,39 @@ def stream() -> None:
     """Stream documents without end; used by the containers."""
 
 
-def of_stream(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options that say which stream it is about.
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions:
+    """Options that say which stream a command is about."""
 
-    Args:
-        command: Takes the stream's profile and where its servers are, and options of its own by name.
-    """
+    profile: ProfileArgument
+    documents: Annotated[
+        int | None,
+        typer.Option(
+            min=1, envvar="SLUICE_STREAM_DOCUMENTS", help="Documents of a lap; every lap sends the same ones again."
+        ),
+    ] = None
+    path: PathOption = None
+    key: KeyOption = None
+    sink: Annotated[str, typer.Option(envvar="SLUICE_STREAM_SINK", help=f"Sink: {' or '.join(OTHER_SINKS)}.")] = (
+        "sluice"
+    )
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", envvar="SLUICE_STREAM_SET", metavar="KEY=VALUE", help="Set a value of the profile."),
+    ] = None
+    target_file: TargetFileOption = None
 
-    def with_options(
-        profile: ProfileArgument,
-        *,
-        documents: Annotated[
-            int | None,
-            typer.Option(
-                min=1, envvar="SLUICE_STREAM_DOCUMENTS", help="Documents of a lap; every lap sends the same ones again."
-            ),
-        ] = None,
-        path: PathOption = None,
-        key: KeyOption = None,
-        sink: Annotated[
-            str, typer.Option(envvar="SLUICE_STREAM_SINK", help=f"Sink: {' or '.join(OTHER_SINKS)}.")
-        ] = "sluice",
-        settings: Annotated[
-            list[str] | None,
-            typer.Option("--set", envvar="SLUICE_STREAM_SET", metavar="KEY=VALUE", help="Set a value of the profile."),
-        ] = None,
-        target_file: TargetFileOption = None,
-        **own_options: Any,
-    ) -> None:
-        chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink, settings=settings or ())
-        command(chosen, remote_endpoints(target_file), **own_options)
-
-    *shared, _own_options = inspect.signature(with_options).parameters.values()
-    _profile, _endpoints, *own = inspect.signature(command).parameters.values()
-    update_wrapper(with_options, command)
-    with_options.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)}
-    return with_options
+    def chosen(self) -> tuple[Profile, Endpoints]:
+        """The stream's profile, and where its servers are."""
+        profile = streamed(
+            self.profile,
+            documents=self.documents,
+            path=self.path,
+            key=self.key,
+            sink=self.sink,
+            settings=self.settings or (),
+        )
+        return profile, remote_endpoints(self.target_file)
 
 
 def streamed_dataset(profile: Profile) -> Dataset:
@@ -120,9 +116,10 @@ def streamed_dataset(profile: Profile) -> Dataset:
 
 
 @app.command()
-@of_stream
-def prepare(profile: Profile, endpoints: Endpoints) -> None:
+@with_groups
+def prepare(of: StreamOptions) -> None:
     """Create index, topic and connector of the stream; an existing stream continues."""
+    profile, endpoints = of.chosen()
     streamed_dataset(profile)
     prepared = prepare_stream(profile, endpoints, root=ROOT)
     state = "begins" if prepared.is_new else "goes on"
@@ -135,9 +132,10 @@ def prepare(profile: Profile, endpoints: Endpoints) -> None:
 
 
 @app.command()
-@of_stream
-def index(profile: Profile, endpoints: Endpoints) -> None:
+@with_groups
+def index(of: StreamOptions) -> None:
     """Create the index alone, where Kubernetes' operators make topic and connector; an existing one stays."""
+    profile, endpoints = of.chosen()
     unassigned = prepare_index(profile, endpoints)
     console.print(f"{escape(profile.name)}: {escape(profile.question)}", soft_wrap=True)
     console.print(f"index {index_name(profile)}: {'is there' if unassigned is None else 'created'}", soft_wrap=True)
@@ -146,10 +144,9 @@ def index(profile: Profile, endpoints: Endpoints) -> None:
 
 
 @app.command()
-@of_stream
+@with_groups
 def send(
-    profile: Profile,
-    endpoints: Endpoints,
+    of: StreamOptions,
     *,
     rate: Annotated[
         str,
@@ -180,6 +177,7 @@ def send(
     page: PageOption = None,
 ) -> None:
     """Send the stream's documents until it is stopped; a restart continues where it was."""
+    profile, endpoints = of.chosen()
     pace, which = Pace(rate_of(rate), most_lag), share_of(share)
     dataset = streamed_dataset(profile)
     names = stream_of(profile, endpoints)
@@ -193,10 +191,9 @@ def send(
 
 
 @app.command()
-@of_stream
+@with_groups
 def verify(
-    profile: Profile,
-    endpoints: Endpoints,
+    of: StreamOptions,
     *,
     shares: Annotated[
         int,
@@ -206,6 +203,7 @@ def verify(
     ] = 1,
 ) -> None:
     """Compare what is stored with what was sent; the stream must have been stopped. Exit status 4 if they differ."""
+    profile, endpoints = of.chosen()
     names = stream_of(profile, endpoints)
     accounting = check_stream(profile, dataset_of(profile), endpoints, names, shares=shares)
     console.print(sentence_of(accounting), soft_wrap=True)
@@ -231,6 +229,7 @@ def show(
     console.print(f"Stack Monitoring: {live_monitoring_address(shown_at, uuid)}", soft_wrap=True, markup=False)
 
 
+@with_groups
 def watch(
     profile: ProfileArgument,
     *,
@@ -245,14 +244,11 @@ def watch(
     kibana: Annotated[
         str | None, typer.Option("--kibana", metavar="URL", help="Kibana, for the address printed.")
     ] = None,
-    api_key_env: ApiKeyEnv = None,
-    user: User = None,
-    password_env: PasswordEnv = None,
-    ca: Ca = None,
+    authentication: AccessOptions,
 ) -> None:
     """Send samples of a running stream to an Elasticsearch. Ends with Ctrl-C."""
     chosen = load_profile(profile, overrides=file_overrides(path, key))
-    access = access_of(api_key_env, user, password_env, ca)
+    access = access_of(**vars(authentication))
     pipeline = Pipeline(chosen, remote_endpoints(target_file))
     log = partial(console.print, soft_wrap=True, markup=False)
     with closing(pipeline), closing(Server(server_url(to, "--to"), access)) as server:
@@ -342,11 +338,7 @@ def watched(
 
 
 def stream_of(profile: Profile, endpoints: Endpoints) -> Names:
-    """The stream that was prepared.
-
-    Raises:
-        StackError: There is none.
-    """
+    """The stream that was prepared; raises StackError if there is none."""
     with closing(cluster_of(endpoints)) as cluster:
         names = find_stream(cluster, topics_of(endpoints), profile)
     if names is None:

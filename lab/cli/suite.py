@@ -23,21 +23,17 @@ from lab.cli.beforehand import warn_of_others
 from lab.cli.ci_files import CiFiles, JunitOption, SummaryOption
 from lab.cli.expectations import AbortOption, ExpectOption, condition
 from lab.cli.options import (
-    RUNS,
     DocumentsOption,
     JsonOption,
-    LabelOption,
-    NoteOption,
-    OpenOption,
+    MarkOptions,
+    OutputOptions,
     ProfileArgument,
-    RunsOption,
+    ServerOptions,
     SettingsOption,
-    TargetFileOption,
-    TargetOption,
-    marks_of,
     refuse_other_marks,
+    with_groups,
 )
-from lab.cli.page import PageOption, meanwhile
+from lab.cli.page import meanwhile
 from lab.cli.run import dataset_of
 from lab.cli.suite_checks import SuiteChecks, ratios_expected
 from lab.cli.suite_display import SuiteDisplay, print_result, show_plan
@@ -60,7 +56,6 @@ from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
 from lab.suite.loads import LoadSizes, may_stream, resized, sizes_of
 from lab.suite.plan import estimate, make_plan
-from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, VariantBench, typed_command
 from producers.dataset import Dataset
@@ -84,6 +79,7 @@ SeedOption = Annotated[int | None, typer.Option(min=0, help="Another seed gives 
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")]
 
 
+@with_groups
 def suite(
     name: Annotated[
         str,
@@ -102,13 +98,9 @@ def suite(
     seed: SeedOption = None,
     resume: ResumeOption = False,
     settings: SettingsOption = None,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    labels: LabelOption = None,
-    note: NoteOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    on: ServerOptions,
+    mark: MarkOptions,
+    output: OutputOptions,
     as_json: JsonOption = False,
     expect: ExpectOption = None,
     baseline: BaselineOption = None,
@@ -122,28 +114,30 @@ def suite(
     chosen = load_suite(name, overrides=tuple(settings or ()))
     expectations, conditions = ratios_expected(expect or ()), tuple(condition(text) for text in abort_on or ())
     beside = baseline_of(
-        baseline, runs / SUITES / chosen.name, optional=baseline_optional, vary=vary or (), expectations=expectations
+        baseline,
+        output.runs / SUITES / chosen.name,
+        optional=baseline_optional,
+        vary=vary or (),
+        expectations=expectations,
     )
     options = SuiteOptions(
         measures=measures_of(repeats, minutes, precision),
         resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
+        on=on,
+        output=output,
         rate=rate,
         starts=starts,
         seed=seed,
         plan=plan,
         as_json=as_json,
         duets=duets,
-        marks=marks_of(labels, note),
+        marks=mark.marks,
         checking=SuiteChecks(CiFiles.checked(junit, summary), expectations, beside, conditions),
     )
     return perform(chosen, options)
 
 
+@with_groups
 def race(
     profile: ProfileArgument,
     *,
@@ -164,13 +158,9 @@ def race(
     duets: DuetsOption = False,
     seed: SeedOption = None,
     resume: ResumeOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    labels: LabelOption = None,
-    note: NoteOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
+    on: ServerOptions,
+    mark: MarkOptions,
+    output: OutputOptions,
     as_json: JsonOption = False,
 ) -> int:
     """Compare some values of a setting, as a suite does.
@@ -182,17 +172,14 @@ def race(
     options = SuiteOptions(
         measures=measures_of(None, minutes, precision),
         resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
+        on=on,
+        output=output,
         rate=rate,
         seed=seed,
         plan=plan,
         as_json=as_json,
         duets=duets,
-        marks=marks_of(labels, note),
+        marks=mark.marks,
     )
     return perform(chosen, options)
 
@@ -204,17 +191,13 @@ class SuiteOptions:
     Attributes:
         measures: As far as it says anything of them.
         plan: Only the plan is wanted.
-        page: Whether the live page is served meanwhile; `None` where the command line does not say.
         after_run: Called after each run, while its index is there.
     """
 
     measures: Measures
     resume: bool
-    target: TargetName
-    target_file: Path | None
-    runs: Path
-    page: bool | None
-    open_it: bool
+    on: ServerOptions
+    output: OutputOptions
     rate: str | None = None
     starts: int | None = None
     seed: int | None = None
@@ -228,18 +211,10 @@ class SuiteOptions:
 
 def perform(suite: Suite, options: SuiteOptions) -> int:
     """Run a suite, or go on with it, and report; or show its plan."""
-    servers, runs = servers_of(options.target, options.target_file), options.runs
+    servers, runs = servers_of(options.on.target, options.on.target_file), options.output.runs
     chosen, skipped = fitted(suite, servers)
-    request = Request(
-        options.measures,
-        options.starts,
-        options.seed,
-        skipped,
-        side_by_side=servers.run_together(
-            variant.profile for variant in chosen.variants if variant.name not in skipped
-        ),
-        duets=options.duets,
-    )
+    side_by_side = servers.run_together(each.profile for each in chosen.variants if each.name not in skipped)
+    request = Request(options, skipped, side_by_side=side_by_side)
     begun = find_suite(runs, chosen.name) if options.resume else None
     chosen = at_rate(chosen, options.rate, begun)
     sizes = sizes_of(begun.plan()) if begun else None
@@ -252,7 +227,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
         return 0
     check_runs(runs)
     if begun:
-        check_resumed(begun, fixed, request)
+        check_resumed(begun, fixed, options)
         plan = begun.plan()
         refuse_other_marks(options.marks, Marks(plan.labels, plan.note))
     wanted = begun.plan() if begun else fixed
@@ -260,8 +235,8 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     show_plan(wanted, expected)
     if begun:
         begun.path.touch()  # The live page takes the suite that was written last for the one under way.
-    warn_of_others(options.target, *(() if wanted.duets or wanted.rate else ("--duets",)), "more --minutes")
-    with meanwhile(options.page, runs), options.checking.files.without_result(chosen.name):
+    warn_of_others(options.on.target, *(() if wanted.duets or wanted.rate else ("--duets",)), "more --minutes")
+    with meanwhile(options.output.page, runs), options.checking.files.without_result(chosen.name):
         bench_of = servers.duet_bench if wanted.duets else servers.bench
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
@@ -283,7 +258,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
                     again = escape(shlex.join(wanted.command))
                     console.print(f"interrupted; resume with: {again} --resume", soft_wrap=True)
                 raise
-        result = conclude(folder, runs, open_it=options.open_it, as_json=options.as_json)
+        result = conclude(folder, runs, open_it=options.output.open_it, as_json=options.as_json)
     return options.checking.checked(folder, result)
 
 
@@ -313,36 +288,30 @@ class Request:
     """What the command line asks for, beside the suite.
 
     Attributes:
-        measures: Repeats, or time and width, as far as it says anything of them.
-        starts: Of the servers; `None` likewise, as `seed`.
         skipped: Variants that cannot run here, with the reason.
         side_by_side: Whether different servers run at the same time.
-        duets: Whether both runs of a comparison do.
     """
 
-    measures: Measures
-    starts: int | None
-    seed: int | None
+    options: SuiteOptions
     skipped: Mapping[str, str]
     side_by_side: bool
-    duets: bool = False
 
     def planned(self, suite: Suite, sizes: LoadSizes | None = None) -> tuple[SuitePlan, Suite]:
         """The plan of a fitted suite whose loads have these sizes, and the suite as that has them."""
         if sizes:
-            stated = {name: dataset.documents for name, dataset in datasets_of(suite).items()}
-            suite = resized(suite, sizes, stated)
+            suite = resized(suite, sizes, {name: each.documents for name, each in datasets_of(suite).items()})
+        datasets = datasets_of(suite)
         plan = make_plan(
             suite,
-            measures=suite.measures.changed(self.measures),
-            seed=self.seed,
+            measures=suite.measures.changed(self.options.measures),
+            seed=self.options.seed,
             skipped=self.skipped,
-            documents={name: dataset.documents for name, dataset in datasets_of(suite).items()},
-            recorded_s={name: recorded_s(dataset) for name, dataset in datasets_of(suite).items()},
+            documents={name: dataset.documents for name, dataset in datasets.items()},
+            recorded_s={name: recorded_s(dataset) for name, dataset in datasets.items()},
             command=typed_command(),
             side_by_side=self.side_by_side,
-            starts=self.starts or 1,
-            duets=self.duets,
+            starts=self.options.starts or 1,
+            duets=self.options.duets,
         )
         return plan, suite
 
@@ -457,7 +426,7 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
     return Measures(repeats, minutes, share)
 
 
-def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> None:
+def check_resumed(folder: SuiteFolder, fixed: SuitePlan, options: SuiteOptions) -> None:
     """See that the suite is still the one that was begun; it may be given another time or width, which is written down.
 
     Raises:
@@ -472,17 +441,17 @@ def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> No
             f"{folder.path}: cannot be resumed: the suite's variants or their profiles have changed since it was "
             "begun; start it anew without --resume"
         )
-    stated = request.measures
+    stated = options.measures
     by_width = stated.minutes is not None or stated.precision is not None
     if (stated.repeats is not None and begun.repeats != stated.repeats) or (by_width and begun.repeats is not None):
         how = f"with {begun.repeats} repeats" if begun.repeats else "for a width or a time"
         raise ProfileError(f"{folder.path}: was started {how}; leave out --repeats, --minutes and --precision")
-    if request.starts is not None and begun.starts != request.starts:
-        was = f"cannot be resumed with {request.starts} starts of the servers: it was begun with {begun.starts}"
+    if options.starts is not None and begun.starts != options.starts:
+        was = f"cannot be resumed with {options.starts} starts of the servers: it was begun with {begun.starts}"
         raise ProfileError(f"{folder.path}: {was}")
-    if request.seed is not None and begun.seed != request.seed:
+    if options.seed is not None and begun.seed != options.seed:
         raise ProfileError(f"{folder.path}: was started with seed {begun.seed}; leave out --seed")
-    if begun.duets != request.duets:
+    if begun.duets != options.duets:
         raise ProfileError(f"{folder.path}: cannot be resumed {'without' if begun.duets else 'with'} --duets")
     if by_width:
         changed = Measures(None, begun.minutes, begun.precision).changed(stated)

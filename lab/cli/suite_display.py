@@ -18,7 +18,7 @@ from lab.analysis.suite.result import comparisons_under_way
 from lab.analysis.suite.scope_table import scopes_of
 from lab.analysis.suite.tables import suite_table
 from lab.analysis.text import duration, figure, quantity
-from lab.console import console, table_of
+from lab.console import by_reason, console, table_of
 from lab.display import RunDisplay, print_warnings
 from lab.monitor import CLOCK
 from lab.records.result import Result
@@ -44,8 +44,8 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     )
     columns = ("variant", "against", "nodes", "documents")
     console.print(table_of(rows, *columns, right=("nodes", "documents")))
-    for name, reason in plan.skipped.items():
-        console.print(f"[yellow]![/yellow] left out: {escape(name)}: {escape(reason)}")
+    for those, reason in by_reason(plan.skipped.items()):
+        console.print(f"[yellow]![/yellow] left out: {escape(those)}: {escape(reason)}")
     for number, block in enumerate(plan.order, 1):
         console.print(f"[dim]block {number}:[/dim] {escape(' · '.join(block))}")
     if plan.repeats is None:

@@ -26,15 +26,15 @@ from lab.cli.audit import (
     endpoints_of,
     print_line,
 )
-from lab.cli.options import JsonOption, TargetFileOption, TargetOption
+from lab.cli.options import JsonOption, ServerOptions, with_groups
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.console import console, print_json, shown, table_of
-from lab.targets import TargetName
 
 SHOWN = 12
 HEADER_CHARACTERS = 40
 
 
+@with_groups
 def trace(
     key: Annotated[str, typer.Argument(metavar="KEY", help="Key of the records, or id of the document.")],
     *,
@@ -48,11 +48,10 @@ def trace(
     dead_letters: LettersOption = None,
     id_rule: IdOption = "auto",
     as_json: JsonOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
+    on: ServerOptions,
 ) -> None:
     """Tell the story of one document: its records, what became of each, and where it is now."""
-    endpoints = endpoints_of(target, target_file)
+    endpoints = endpoints_of(on)
     with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
         kafka = topics_of(endpoints)
         traced, searched = Topic(kafka, topic, Pace(rate)), Index(cluster, index, Pace(rate))

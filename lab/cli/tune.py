@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from lab.analysis.suite.names import lower_first
 from lab.analysis.tune.goals import compared_metrics, parsed_bounds, parsed_goal
 from lab.analysis.tune.paste import recommended_files, write_recommended
 from lab.analysis.tune.report import write_tune_report
@@ -17,23 +18,16 @@ from lab.analysis.tune.result import analyse_tune
 from lab.cli import complete
 from lab.cli.beforehand import warn_of_others
 from lab.cli.options import (
-    RUNS,
-    DatasetOption,
-    DocumentsOption,
-    FileKeyOption,
-    FileOption,
+    DocumentOptions,
     JsonOption,
-    LabelOption,
-    NoteOption,
-    OpenOption,
-    RunsOption,
+    MarkOptions,
+    OutputOptions,
+    ServerOptions,
     SettingsOption,
-    TargetFileOption,
-    TargetOption,
-    marks_of,
     refuse_other_marks,
+    with_groups,
 )
-from lab.cli.page import PageOption, meanwhile
+from lab.cli.page import meanwhile
 from lab.cli.run import dataset_of, shorthand
 from lab.cli.tune_display import TuneDisplay, print_tune, show_tune_plan
 from lab.console import console, print_json
@@ -76,13 +70,26 @@ TuneSeedOption = Annotated[int, typer.Option(min=0, help="Another seed gives ano
 SpaceOption = Annotated[
     str, typer.Option(help="What may be changed: a file of experiments/spaces.", autocompletion=complete.spaces)
 ]
-AllowOption = Annotated[
-    list[str] | None, typer.Option(metavar="KNOB", help="Try an unsafe knob of the space, by its name.")
-]
-TunePlanOption = Annotated[bool, typer.Option("--plan", help="Print what would be tried; start nothing.")]
-TuneResumeOption = Annotated[bool, typer.Option(RESUME, help="Continue the last one, which was interrupted.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Options that a search of the best settings and a screening have alike."""
+
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="KNOB", help="Try an unsafe knob of the space, by its name.")
+    ] = None
+    documents: DocumentOptions
+    settings: SettingsOption = None
+    plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried; start nothing.")] = False
+    resume: Annotated[bool, typer.Option(RESUME, help="Continue the last one, which was interrupted.")] = False
+    on: ServerOptions
+    mark: MarkOptions
+    output: OutputOptions
+    as_json: JsonOption = False
+
+
+@with_groups
 def tune(
     profile: StartArgument = None,
     *,
@@ -94,43 +101,14 @@ def tune(
     minutes: Annotated[float, typer.Option(help="The whole time, confirmation included.")] = MINUTES,
     seed: TuneSeedOption = 1,
     space: SpaceOption = "default",
-    allow: AllowOption = None,
-    dataset: DatasetOption = None,
-    path: FileOption = None,
-    key: FileKeyOption = None,
-    documents: DocumentsOption = None,
-    settings: SettingsOption = None,
-    plan: TunePlanOption = False,
-    resume: TuneResumeOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    labels: LabelOption = None,
-    note: NoteOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
-    as_json: JsonOption = False,
+    options: SearchOptions,
 ) -> int:
     """Find the best settings for your documents, confirmed in fresh runs. Example: `tune quickstart --minutes 30`."""
-    short = shorthand(dataset=dataset, path=path, key=key, documents=documents, rate=None)
-    reference = reference_of(profile, dataset, path)
-    start = Start.of(reference, (*short, *(settings or ())))
-    options = TuneOptions(
-        goal=goal,
-        keep=tuple(keep or ()),
-        minutes=minutes,
-        seed=seed,
-        space=space,
-        allow=tuple(allow or ()),
-        target=target,
-    )
-    tuning = Tuning.of(start, options, servers_of(target, target_file)).marked(marks_of(labels, note))
-    if plan:
-        show_tune_plan(tuning.plan, tuning.takes)
-        return 0
-    return performed(tuning, runs, resume=resume, page=page, open_it=open_it, as_json=as_json)
+    wanted = TuneOptions(goal=goal, keep=tuple(keep or ()), minutes=minutes, seed=seed, space=space)
+    return performed(profile, wanted, options)
 
 
+@with_groups
 def screen(
     profile: StartArgument = None,
     *,
@@ -140,48 +118,27 @@ def screen(
     tried: Annotated[
         list[str] | None, typer.Option("--try", metavar="KNOB=VALUE", help="Try this value of a setting, as listed.")
     ] = None,
-    allow: AllowOption = None,
-    dataset: DatasetOption = None,
-    path: FileOption = None,
-    key: FileKeyOption = None,
-    documents: DocumentsOption = None,
-    settings: SettingsOption = None,
-    plan: TunePlanOption = False,
-    resume: TuneResumeOption = False,
-    target: TargetOption = TargetName.LOCAL,
-    target_file: TargetFileOption = None,
-    labels: LabelOption = None,
-    note: NoteOption = None,
-    runs: RunsOption = RUNS,
-    page: PageOption = None,
-    open_it: OpenOption = False,
-    as_json: JsonOption = False,
+    options: SearchOptions,
 ) -> int:
     """Tell which settings matter, all of them at once. Example: `screen quickstart --minutes 10`."""
-    short = shorthand(dataset=dataset, path=path, key=key, documents=documents, rate=None)
-    start = Start.of(reference_of(profile, dataset, path, command="screen"), (*short, *(settings or ())))
-    options = TuneOptions(
-        goal="cpu",
-        keep=(),
-        minutes=minutes,
-        seed=seed,
-        space=space,
-        allow=tuple(allow or ()),
-        target=target,
-        screens=True,
-        tried=tuple(tried or ()),
-    )
-    tuning = Tuning.of(start, options, servers_of(target, target_file)).marked(marks_of(labels, note))
-    if plan:
+    wanted = TuneOptions(goal="cpu", minutes=minutes, seed=seed, space=space, screens=True, tried=tuple(tried or ()))
+    return performed(profile, wanted, options)
+
+
+def performed(profile: str | None, wanted: "TuneOptions", options: SearchOptions) -> int:
+    """Run a search, or go on with it, and report."""
+    short = shorthand(**vars(options.documents))
+    reference = reference_of(profile, options.documents, command="screen" if wanted.screens else "tune")
+    start = Start.of(reference, (*short, *(options.settings or ())))
+    wanted = replace(wanted, allow=tuple(options.allow or ()), target=options.on.target)
+    servers = servers_of(options.on.target, options.on.target_file)
+    tuning = Tuning.of(start, wanted, servers).marked(options.mark.marks)
+    if options.plan:
         show_tune_plan(tuning.plan, tuning.takes)
         return 0
-    return performed(tuning, runs, resume=resume, page=page, open_it=open_it, as_json=as_json)
-
-
-def performed(tuning: "Tuning", runs: Path, *, resume: bool, page: bool | None, open_it: bool, as_json: bool) -> int:
-    """Run a search, or go on with it, and report."""
+    runs = options.output.runs
     check_runs(runs)
-    begun = find_tune(runs, tuning.plan.tune) if resume else None
+    begun = find_tune(runs, tuning.plan.tune) if options.resume else None
     if begun:
         tuning = tuning.resumed(begun)
         for _, stage in begun.stages()[-1:]:
@@ -189,12 +146,12 @@ def performed(tuning: "Tuning", runs: Path, *, resume: bool, page: bool | None, 
     show_tune_plan(tuning.plan, tuning.takes)
     instead = () if tuning.plan.goal.name == "cpu" else ("--goal cpu, which they disturb less",)
     warn_of_others(TargetName(tuning.plan.target), "more --minutes", *instead)
-    with meanwhile(page, runs):
+    with meanwhile(options.output.page, runs):
         folder = tuning.perform(runs, begun)
-        return conclude_tune(folder, runs, open_it=open_it, as_json=as_json)
+        return conclude_tune(folder, runs, open_it=options.output.open_it, as_json=options.as_json)
 
 
-def reference_of(profile: str | None, dataset: str | None, path: str | None, *, command: str = "tune") -> str:
+def reference_of(profile: str | None, documents: DocumentOptions, *, command: str) -> str:
     """The profile that is meant: the one that is named, or `file` where a file is given.
 
     Raises:
@@ -202,7 +159,7 @@ def reference_of(profile: str | None, dataset: str | None, path: str | None, *, 
     """
     if profile is not None:
         return profile
-    if path is None and dataset != OF_A_FILE:
+    if documents.path is None and documents.dataset != OF_A_FILE:
         raise ProfileError(f"{command}: got no profile, expected PROFILE, or --path FILE for your own documents")
     return OF_A_FILE
 
@@ -217,12 +174,12 @@ class TuneOptions:
     """
 
     goal: str
-    keep: tuple[str, ...]
+    keep: tuple[str, ...] = ()
     minutes: float
     seed: int
     space: str
-    allow: tuple[str, ...]
-    target: TargetName
+    allow: tuple[str, ...] = ()
+    target: TargetName = TargetName.LOCAL
     screens: bool = False
     tried: tuple[str, ...] = ()
 
@@ -234,11 +191,7 @@ class OneDataset:
         self._made: dict[str, Dataset] = {}
 
     def __call__(self, profile: Profile) -> Dataset:
-        """The profile's.
-
-        Raises:
-            ProfileError: It cannot be had.
-        """
+        """The profile's; raises ProfileError if it cannot be had."""
         section = profile.dataset.model_dump_json()
         if section not in self._made:
             self._made[section] = dataset_of(profile)
@@ -335,11 +288,7 @@ class Tuning:
         return cls(plan, small, servers, takes, datasets, bounded, side_by_side)
 
     def resumed(self, begun: TuneFolder) -> "Tuning":
-        """The same with the plan that was begun.
-
-        Raises:
-            ProfileError: Another search was begun.
-        """
+        """The same with the plan that was begun; raises ProfileError if another search was begun."""
         was = begun.plan()
         if self.identity(was) != self.identity(self.plan):
             raise ProfileError(
@@ -347,9 +296,7 @@ class Tuning:
                 f" those that it was begun with; expected: {resuming(was.command)}"
             )
         refuse_other_marks(Marks(self.plan.labels, self.plan.note), Marks(was.labels, was.note))
-        return Tuning(
-            was, self.start, self.servers, self.takes, self.dataset_of, self.documents, side_by_side=self.side_by_side
-        )
+        return replace(self, plan=was)
 
     def marked(self, marks: Marks) -> "Tuning":
         """The search with labels and a note."""
@@ -407,11 +354,7 @@ def resuming(command: Sequence[str]) -> str:
 
 
 def check_rate(rate: str | None, window_s: float, documents: int | None) -> None:
-    """See that a file has documents for a stream at a stated rate.
-
-    Raises:
-        ProfileError: It has not.
-    """
+    """See that a file has documents for a stream at a stated rate; raises ProfileError if it has not."""
     if rate is None or documents is None or rate.endswith("%"):
         return
     needed = rate_docs_per_s(rate, 0.0) * window_s
@@ -423,11 +366,7 @@ def check_rate(rate: str | None, window_s: float, documents: int | None) -> None
 
 
 def check_time(search: Search, minutes: float, takes: Expected, space: str) -> None:
-    """See that there is something to try, and time for it.
-
-    Raises:
-        ProfileError: There is not.
-    """
+    """See that there is something to try, and time for it; raises ProfileError if there is not."""
     if not search.candidates:
         raise ProfileError(f"space {space}: no candidate fits this profile; choose another --space")
     if minutes < (least := takes.least_minutes(search.runs_of_block, search.runs_to_confirm)):
@@ -476,9 +415,7 @@ def conclude_tune(folder: TuneFolder, runs: Path, *, open_it: bool, as_json: boo
         write_recommended(folder.path, result)
     report_tune(folder.path, result, open_it=open_it, as_json=as_json)
     if result.environment is None:
-        raise VerificationError(
-            "this tune is void: no run of its start is verified; the report of stage 1 has the reasons"
-        )
+        raise VerificationError(lower_first(result.headline))
     return 0
 
 

@@ -13,7 +13,7 @@ from lab.analysis.tune.report import interval_text
 from lab.analysis.tune.screening import OF_THE_SCREENING, TITLES, grouped, rate_of
 from lab.analysis.tune.sentences import OF_THE_MIX, change
 from lab.cli.suite_display import SuiteDisplay
-from lab.console import console, table_of
+from lab.console import by_reason, console, table_of
 from lab.monitor import CLOCK
 from lab.records.suite import SuitePlan, SuiteRun
 from lab.records.tune import Stage, TunePlan, TuneResult, combination_name
@@ -50,8 +50,8 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
         for candidate in plan.candidates
     )
     console.print(table_of(rows, "candidate", "with it", "what else changes", whole=("candidate",)))
-    for left_out in plan.left_out:
-        console.print(f"[dim]not tried: {escape(left_out.name)}: {escape(left_out.reason)}[/dim]")
+    for names, reason in by_reason((each.name, each.reason) for each in plan.left_out):
+        console.print(f"[dim]not tried: {escape(names)}: {escape(reason)}[/dim]")
     if plan.screens:
         show_screening_plan(plan, takes)
         return

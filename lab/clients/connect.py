@@ -129,11 +129,7 @@ class ConnectWorker:
         self._http.close()
 
     def version(self) -> str:
-        """The worker's version.
-
-        Raises:
-            ProfileError: It rejects our credentials.
-        """
+        """The worker's version; raises ProfileError if it rejects our credentials."""
         response = self._http.send("GET", "/")
         if response.status_code in UNAUTHORIZED:
             raise ProfileError(
@@ -234,11 +230,7 @@ class ConnectWorker:
         return tuple(key for key in sorted(config.keys() - known) if not key.startswith(READ_BY_OTHERS))
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
-        """Start a connector.
-
-        Raises:
-            ProfileError: The worker refuses the configuration.
-        """
+        """Start a connector; raises ProfileError if the worker refuses the configuration."""
         self.unanswered = name
         response = self._http.send("PUT", f"/connectors/{quote(name, safe='')}/config", config)
         self.unanswered = None
@@ -291,11 +283,7 @@ class ConnectWorker:
         return (parts[0], tuple(parts[1:])) if parts else None
 
     def wait_until_running(self, name: str, timeout_s: float = 60.0) -> None:
-        """Return once a task of the connector runs.
-
-        Raises:
-            StackError: One failed, or none was running in time.
-        """
+        """Return once a task of the connector runs; raises StackError if one failed, or none was running in time."""
         deadline = self._clock() + timeout_s
         while self.running_tasks(name) == 0:
             if self._clock() > deadline:

@@ -396,11 +396,7 @@ class ElasticsearchClient:
         return str(hits[0]["_id"]) if hits else None
 
     def bulk(self, index: str, operations: bytes) -> None:
-        """Send operations that may be sent twice.
-
-        Raises:
-            StackError: One of them was refused.
-        """
+        """Send operations that may be sent twice; raises StackError if one of them was refused."""
         shown = "filter_path=errors,items.*.error.type"
         _, answer = self.request("POST", f"/{index}/_bulk?{shown}", operations)
         if answer["errors"]:

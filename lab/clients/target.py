@@ -20,11 +20,7 @@ PATIENCE_S = 120.0
 
 @contextmanager
 def unbounded(bounds: Bounds) -> Iterator[None]:
-    """Servers that nothing is set of.
-
-    Raises:
-        ProfileError: A bound is asked for.
-    """
+    """Servers that nothing is set of; raises ProfileError if a bound is asked for."""
     if bounds != Bounds():
         raise ProfileError(
             "elasticsearch: got a bound of memory or disk reads, expected none: these servers are used as "

@@ -70,11 +70,7 @@ def name_from(path: str) -> str:
 
 
 def texts_of(sample: Sample, proposal: Proposal, name: str) -> dict[Path, str]:
-    """The files by their path below the working folder.
-
-    Raises:
-        ProfileError: The name does not serve.
-    """
+    """The files by their path below the working folder; raises ProfileError if the name does not serve."""
     if not NAME.fullmatch(name):
         raise ProfileError(f'--name: got "{name}", expected up to 40 of a-z, 0-9 and hyphens, such as used-books')
     file = Path(sample.path).name

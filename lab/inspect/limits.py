@@ -8,14 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
-from lab.analysis.figures.limits import (
-    BACKLOG_S,
-    BUSY_WRITE_THREADS,
-    KEPT_UP,
-    MOST,
-    SATURATED_PERCENT,
-    THROTTLED,
-)
+from lab.analysis.figures.limits import BACKLOG_S, BUSY_WRITE_THREADS, KEPT_UP, MOST, SATURATED_PERCENT, THROTTLED
 from lab.analysis.text import count, number, quantity
 from lab.inspect.connector import POLL, InspectedConnector
 from lab.inspect.figures import Figures, NodeFigures
@@ -26,6 +19,8 @@ TINY_DOCUMENTS, TINY_BYTES = 250, 250_000
 """A bulk request with fewer of both spends more on itself (a round trip, a write to the translog) than on documents."""
 GOOD_DOCUMENTS = 2000
 """`batch.size` by default, in our sink, Confluent's and Aiven's."""
+AIVEN = "io.aiven."
+"""The packages of Aiven's sinks begin so."""
 HOT = 3.0
 """How many times as much as the mean of the others."""
 HALF = 0.5
@@ -261,7 +256,9 @@ def tiny_bulks(pipeline: Pipeline) -> Bottleneck | None:
     if batch is not None and batch < GOOD_DOCUMENTS:
         tries.append(Try("batch.size", str(batch), str(GOOD_DOCUMENTS), "fewer requests for the same documents"))
     if connector.poll_records < GOOD_DOCUMENTS:
-        why = "a poll may hold as many records as a request; Aiven's sink sends none across polls"
+        why = "a poll may hold as many records as a request"
+        if connector.plugin.startswith(AIVEN):
+            why += "; this sink sends none across polls"
         tries.append(Try(POLL, str(connector.poll_records), str(GOOD_DOCUMENTS), why))
     linger = connector.whole("linger.ms")
     if not tries and linger is not None and linger < 5:

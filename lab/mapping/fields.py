@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 from lab.mapping.values import EPOCHS, NOTATIONS, READ_BY, date_of, is_on_earth, ways_of, words_of_text
@@ -18,7 +18,8 @@ DEEPEST = 18
 VALUES_TOLD_APART = 1000
 YEARS = range(1000, 10_000)
 """Numbers that servers read as a year where a field has dates in ISO 8601."""
-SENTENCE_WORDS = 3
+SENTENCE_WORDS, PROSE_WORDS = 3, 8
+"""Texts of so many words on average are read, even where they repeat."""
 LONGEST_KEY_BYTES = 512
 FIRST_OTHERS = 20
 """As many strings may be none of a notation at the beginning of a file whose later strings are."""
@@ -81,7 +82,8 @@ class Strings:
     """The strings of one field.
 
     Attributes:
-        sentences: Those of three words or more.
+        sentences: Those of three words or more. Few words with more digits than letters are none, such as a date, a
+            phone number or a size.
         words: Of all of them together.
         longest: Characters of the longest.
         distinct: Hashes of the first thousand different ones.
@@ -116,7 +118,8 @@ class Strings:
         self.longest = max(self.longest, len(text))
         words = words_of_text(text)
         self.words += words.count
-        self.sentences += words.count >= SENTENCE_WORDS
+        is_prose = words.letters > words.digits or words.count >= PROSE_WORDS
+        self.sentences += words.count >= SENTENCE_WORDS and is_prose
         self.letters += words.letters
         self.hangul += words.hangul
         self.ideographs += words.ideographs
@@ -224,7 +227,7 @@ class Field:
     Attributes:
         depth: Objects that it is in.
         tallies: Values by kind: `boolean`, `long`, `double`, `string`, `object`, and `number` for whole numbers beyond
-            64 bits.
+            64 bits and those beyond a double.
         documents: How many have it.
         objects: How many objects it has held, in arrays or not.
         array_lengths: The first two different lengths of its arrays.
@@ -275,8 +278,9 @@ class Field:
 
     @property
     def misplaced(self) -> Tally:
-        """Objects where most values are none, or the values that are none where most are objects."""
-        if "object" not in self.tallies:
+        """Objects where most values are none, or the values that are none where most are objects with fields."""
+        is_bare = "object" in self.majority() and not (self.children or self.unfit)
+        if "object" not in self.tallies or is_bare:
             return NONE
         return self.except_kinds({"object"}) if "object" in self.majority() else self.tallies["object"]
 
@@ -358,7 +362,11 @@ class Field:
         if self.keys is None:
             return
         fits = not in_array and self.kinds <= {"long", "string"} and value != ""
-        if not fits or len(self.keys) + 1 < document or len(str(value).encode()) > LONGEST_KEY_BYTES:
+        if (
+            not fits
+            or len(self.keys) + 1 < document
+            or len(str(value).encode(errors="surrogatepass")) > LONGEST_KEY_BYTES
+        ):
             self.keys = None
             return
         self.keys.add(hash(str(value)))
@@ -374,11 +382,12 @@ class Field:
         """Objects of it in a document that has it, on average."""
         return self.objects / self.documents if self.documents else 0.0
 
-    @property
-    def is_place(self) -> bool:
-        """Check that each of its objects holds a latitude and a longitude, and nothing else."""
+    def is_place(self, tolerated: float) -> bool:
+        """Check that its objects hold a latitude and a longitude and nothing else; a few may lack them."""
         if self.children.keys() != {"lat", "lon"} or not all(
-            child.kinds <= {"long", "double"} and child.numbers.count == self.objects > 0
+            child.kinds <= {"long", "double"}
+            and child.numbers.count <= self.objects
+            and child.numbers.count >= (1 - tolerated) * self.objects > 0
             for child in self.children.values()
         ):
             return False
@@ -403,4 +412,6 @@ def kind_of(value: object) -> str:
         return "boolean"
     if isinstance(value, int):
         return "long" if value in LONG else "number"
-    return "double" if isinstance(value, float) else "string"
+    if isinstance(value, float):
+        return "double" if isfinite(value) else "number"
+    return "string"

@@ -32,7 +32,13 @@ MOST_NESTED = 50
 WHY_NOT_DYNAMIC = (
     "dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection"
 )
-KEYWORDS = f"keyword: a string of more than {LONGEST_TERM:,} characters is stored, not indexed"
+LATER = {
+    "fields": WHY_NOT_DYNAMIC,
+    "strings": f"keyword: a string of more than {LONGEST_TERM:,} characters is stored, not indexed",
+    "objects": "an object in a field of strings or booleans rejects its document, and so it does in a field of "
+    "numbers, addresses or dates, on some servers",
+}
+"""What later documents have → what becomes of it, in many fields."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ def propose(sample: Sample, wishes: Wishes = NO_WISHES, has_type: Callable[[str]
     refuse_idle_wishes(sample.root, rules, fields)
     used = {of.choice.declaration.get("analyzer") for of in fields}
     analyzers = {name: list(choices) for name, choices in ANALYZERS.items() if name in used}
-    meta = {"inferred_from": sample.text, "why": {of.name: of.choice.why for of in fields}}
+    meta = {"inferred_from": sample.text, "later": LATER, "why": {of.name: of.choice.why for of in fields}}
     content: dict[str, Any] = {
         **({"text_analyzers": analyzers} if analyzers else {}),
         "settings": {},

@@ -10,9 +10,10 @@ from lab.errors import ProfileError
 from lab.mapping.fields import BlankNameError, Field, Origin
 from lab.mapping.keys import KeyCounts, Uniqueness, candidates, proposed_keys
 from producers.dataset import DatasetError
-from producers.datasets.file import BYTE_ORDER_MARK, key_of
-from producers.datasets.source.document import Document, parsed_document
+from producers.datasets.file import id_of, key_of
+from producers.datasets.source.document import Document, parsed_document, refuse_search_answer
 from producers.datasets.source.extended import rewritten
+from producers.datasets.source.json_text import BYTE_ORDER_MARK
 from producers.datasets.source.read import documents_of as all_documents
 from producers.datasets.source.read import is_plain
 
@@ -106,6 +107,7 @@ class _Reading:
     def checked(self, where: object, line: bytes) -> dict[str, Any]:
         """The document of a line that a run would take."""
         parsed = parsed_document(where, line)
+        refuse_search_answer(where, parsed)
         if reserved := METADATA & parsed.keys():
             raise DatasetError(f"{where}: {min(reserved)}: Elasticsearch reserves this name; rename the field")
         if self.key is not None:
@@ -144,7 +146,7 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
             f"{path}: got a stream, expected a file, which is read more than once; write it to one first"
         )
     try:
-        extent = extent_of(path, most)
+        extent = extent_of(path, most, has_key=key is not None)
         reading.take_all(documents_of(path, most, extent))
         if not reading.documents:
             raise ProfileError(f"{path}: is empty, expected documents")
@@ -185,13 +187,21 @@ def uniqueness(path: str, names: Sequence[str], key: str | None) -> Uniqueness |
     return counts.result
 
 
-def extent_of(path: str, most: int) -> Extent:
+def extent_of(path: str, most: int, *, has_key: bool = True) -> Extent:
     """Way to sample the file; finding it out reads at most so many documents.
 
+    Args:
+        has_key: Whether a field is the key, so that ids of the file do not matter.
+
     Raises:
-        DatasetError: It cannot be read.
+        DatasetError: It cannot be read, or gives some of them an id, or one that does not serve.
     """
-    return "whole" if sum(1 for _ in islice(all_documents(path), most + 1)) <= most else "spread"
+    first, count = None, 0
+    for count, document in enumerate(islice(all_documents(path), most + 1), 1):  # noqa: B007 - counted
+        first = first or document
+        if not has_key and (document.id is not None or first.id is not None):
+            id_of(document, first)
+    return "whole" if count <= most else "spread"
 
 
 @dataclass(frozen=True)
@@ -283,5 +293,5 @@ def documents_between(file: BinaryIO, start: int, stop: int) -> Iterator[tuple[i
     if start:
         file.readline()
     while (offset := file.tell()) < stop and (line := file.readline()):
-        if document := line.removeprefix(b"" if offset else BYTE_ORDER_MARK).strip():
+        if document := line.removeprefix(BYTE_ORDER_MARK).strip():
             yield offset, document

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from lab.mapping.fields import DEEPEST, NONE, VALUES_TOLD_APART, Field, Strings, Tally
+from lab.mapping.fields import DEEPEST, NONE, PROSE_WORDS, VALUES_TOLD_APART, Field, Strings, Tally
 from lab.mapping.names import names_identifier, names_measure, names_quantity, names_time, names_version
 from lab.mapping.odd import Odd, counted, other_century, quoted
 from lab.mapping.values import FRACTION_FORMAT, OPTIONAL_TIME, ZONE_FORMAT
@@ -17,8 +17,6 @@ LONGEST_TERM = 8191
 """Lucene takes terms of 32,766 bytes, and UTF-8 up to four for a character."""
 LONGEST_FLATTENED = 4096
 """The same, with room for the path, which `flattened` puts before each value."""
-PROSE_WORDS = 8
-"""On average: such texts are read, even where they repeat."""
 TOLERATED = 0.01
 """Share of the values of a field that may be none of its type, if the user does not say another one."""
 FLOAT_RANGE = (1.2e-38, 3.4e38)
@@ -71,6 +69,7 @@ class Choice:
 
 
 IDENTIFIER = Choice({"type": "keyword"}, "an identifier by its name: looked up, not compared")
+VERSION = Choice({"type": "keyword"}, "a version by its name: 1.10 is not 1.1")
 
 
 @dataclass(frozen=True)
@@ -186,13 +185,19 @@ class Rules:
 
     def of_objects(self, of: Field) -> Choice:
         """Objects, in arrays or not."""
-        if of.is_place and of.name not in self.wishes.nested | self.wishes.objects:
+        if of.is_place(self.wishes.tolerated) and of.name not in self.wishes.nested | self.wishes.objects:
             return lenient({"type": "geo_point"}, PLACE, "place", Odd.of(of, of.misplaced, "geo_point"))
         if of.unfit:
             deep = of.depth == DEEPEST
             return Choice(UNINDEXED, "too deep" if deep else "its names are values: each would be a field")
+        if not of.children:
+            return Choice(UNINDEXED, "only empty objects: any value is stored, none indexed")
         if of.name in self.wishes.nested:
             return Choice({"type": "nested"}, "each object is stored as a document, as you said")
+        return self.of_fields(of)
+
+    def of_fields(self, of: Field) -> Choice:
+        """Objects with fields, in arrays or not."""
         if not (of.has_several and len(of.children) > 1):
             return Choice({}, "an object")
         if of.name in self.wishes.objects:
@@ -204,12 +209,13 @@ class Rules:
     def of_numbers(self, of: Field, others: Tally) -> Choice:
         """Identifiers, instants, vectors, decimals, whole numbers; whole ones beyond 64 bits are read as decimals."""
         numbers, odd = of.numbers, Odd(others, of.values)
-        if names_identifier(of.name) and not numbers.decimals:
-            return IDENTIFIER
+        if named := self.by_name(of):
+            return named
         unit = self.unit_since_1970(of)
         is_instant = names_time(of.name)
         if unit in EPOCH_FORMATS and is_instant:
             why = EPOCH_FORMATS[unit] + (TO_THE_MILLISECOND if numbers.decimals else "")
+            why += ANOTHER_UNIT
             if numbers.others[unit].count:
                 why = f"{why}; {other_century(numbers.others[unit], of.values, unit)}"
             chosen = lenient({"type": "date", "format": unit}, why, "date", Odd.of(of, others, "epoch"))
@@ -224,10 +230,16 @@ class Rules:
             return lenient({"type": "float"}, VECTOR, "number", odd, also=NUMBER)
         seen = f"{numbers.least:,} to {numbers.most:,}"
         if "double" in of.kinds or (names_measure(of.name) and numbers.largest <= EXACT and not (unit and is_instant)):
-            beyond = f"; beyond {EXACT:,} rounded" if "double" not in of.kinds or numbers.largest > EXACT else ""
-            return lenient({"type": "double"}, f"{seen}{beyond}", "number", odd, also=NUMBER)
+            return lenient({"type": "double"}, f"{seen}; rounded beyond 15 digits", "number", odd, also=NUMBER)
         since = f", {unit} since 1970, for which there is no format" if unit in UNITS_WITHOUT_FORMAT else ""
-        return lenient({"type": "long"}, f"{seen}{since}", "whole number", odd, also=NUMBER)
+        return lenient({"type": "long"}, f"{seen}{since}", "64-bit integer", odd, also=NUMBER)
+
+    def by_name(self, of: Field) -> Choice | None:
+        """Identifiers and versions, which the name of a field tells; `None` for other numbers."""
+        if names_identifier(of.name) and not of.numbers.decimals:
+            return IDENTIFIER
+        is_version = "double" in of.kinds and names_version(of.name) and not names_quantity(of.name)
+        return VERSION if is_version else None
 
     def unit_since_1970(self, of: Field) -> str:
         """Unit of numbers of which all but a few are instants of this century; empty where they are none."""
@@ -262,6 +274,7 @@ PLACE = (
 )
 """`GeoPointFieldMapper` normalizes such points where it ignores malformed ones, and rejects them elsewhere."""
 EPOCH_FORMATS = {"epoch_second": "seconds since 1970", "epoch_millis": "milliseconds since 1970"}
+ANOTHER_UNIT = "; a later number in another unit is indexed as another date"
 UNITS_WITHOUT_FORMAT = ("microseconds", "nanoseconds")
 TO_THE_MILLISECOND = ", indexed to the millisecond"
 LEAST_DIMENSIONS = 16
@@ -270,7 +283,7 @@ NAMES = {
     "boolean": "booleans",
     "long": "whole numbers",
     "double": "decimals",
-    "number": "numbers beyond 64 bits",
+    "number": "numbers beyond 64 bits or a double",
     "string": "strings",
     "object": "objects",
 }
@@ -366,7 +379,7 @@ def typed_strings(
         return of_dates(strings, odd["date"])
     longer = "version" in fitting and "address" in fitting and fitting["version"].count < fitting["address"].count
     if "address" in fitting and not (version or longer):
-        return lenient({"type": "ip"}, "addresses", "address", odd["address"])
+        return lenient({"type": "ip"}, "addresses, without the zone behind %", "address", odd["address"])
     if "point" in odd:
         return lenient({"type": "geo_point"}, PLACE, "place", odd["point"])
     return TEXT_BOOLEAN if "boolean" in fitting else None

@@ -25,7 +25,7 @@ EPOCHS: Mapping[str, range] = MappingProxyType(
 )
 """Format of Elasticsearch for numbers since 1970, or the unit where it has none → the same years in it."""
 
-LETTERS = re.compile(r"[^\W\d_]+")
+LETTERS, DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 HANGUL = re.compile(r"[\uac00-\ud7a3]")
 IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 """Letters of Japanese and Chinese, which put no spaces between words."""
@@ -135,7 +135,7 @@ def date_of(text: str) -> Date | None:
 OPTIONAL_TIME = "strict_date_optional_time"
 WRITTEN_AS: Mapping[str, str] = MappingProxyType(
     {"false": "false", "flag": "a boolean as text", "year": "a year", "hour": "an hour", "number": "a date as digits",
-     "geohash": "a geohash", "wkt": "WKT",
+     "zone": "an address without its zone", "geohash": "a geohash", "wkt": "WKT",
      "pair": "latitude and longitude", "point": "latitude and longitude"}
 )  # fmt: skip
 """Ways to write a value that servers take for one of a type, although few mean it."""
@@ -145,7 +145,7 @@ READ_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "boolean as text": ("false",),
         OPTIONAL_TIME: ("year", "hour"),
         "epoch": ("number",),
-        "address": (),
+        "address": ("zone",),
         "geo_point": ("geohash", "wkt", "pair", "point"),
         "geo_point as text": ("geohash", "wkt", "pair"),
     }
@@ -174,6 +174,7 @@ def ways_of(text: str) -> frozenset[str]:
         "year": year,
         "hour": (day := HOUR.fullmatch(text)) and date_of(day[1]) and not date_of(text),
         "number": re.fullmatch(r"-?\d{1,18}", text),
+        "zone": (zoned := ZONED.fullmatch(text)) and is_address(zoned[1]) and ":" in zoned[1],
         "geohash": GEOHASH.fullmatch(text),
         "wkt": WKT_POINT.fullmatch(text),
         "pair": COORDINATES.fullmatch(text) and not is_point(text),
@@ -187,8 +188,8 @@ LONGEST_WAY = 64
 
 
 def is_address(text: str) -> bool:
-    """Check that a text is an IP address, of either version."""
-    if len(text) > LONGEST_ADDRESS or not ADDRESS.fullmatch(text):
+    """Check that a text is an IP address, of either version; one of eight pairs of digits is that of a device."""
+    if len(text) > LONGEST_ADDRESS or not ADDRESS.fullmatch(text) or EUI_64.fullmatch(text):
         return False
     try:
         ip_address(text)
@@ -197,8 +198,18 @@ def is_address(text: str) -> bool:
     return True
 
 
+def is_version(text: str) -> bool:
+    """Check that a text is numbers with dots between them; an address with leading zeros is none."""
+    parts = text.split(".")
+    is_padded = len(parts) == 4 and all(part.isdecimal() and int(part[-4:]) <= 255 for part in parts)
+    return VERSION.fullmatch(text) is not None and (is_address(text) or not is_padded)
+
+
+VERSION = re.compile(r"\d+(\.\d+)+")
 ADDRESS = re.compile(r"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*")
 LONGEST_ADDRESS = 45
+EUI_64 = re.compile(r"([0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}")
+ZONED = re.compile(r"([^%]+)%[^%]+")
 POINT = re.compile(r"(-?\d{1,2}\.\d+(?=,)|-?\d{1,2}(?=, )), ?(-?\d{1,3}\.\d+)")
 """Without a space or a point in its first part it may be an amount: 1,099.00."""
 
@@ -226,7 +237,7 @@ NOTATIONS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
         "boolean": lambda text: text in ("true", "false"),
         "date": lambda text: date_of(text) is not None,
         "address": is_address,
-        "version": _matches(r"\d+(\.\d+)+"),
+        "version": is_version,
         "point": is_point,
         "link": _matches(r"[A-Za-z][A-Za-z0-9+.-]*://\S+"),
         "digest": _matches(r"(?i)[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}"),
@@ -243,11 +254,13 @@ class Words:
     Attributes:
         count: By its spaces; of letters that are written without any, two make a word.
         letters: Of any alphabet.
+        digits: Of any script.
         hangul, ideographs: Letters of these among them.
     """
 
     count: int
     letters: int = 0
+    digits: int = 0
     hangul: int = 0
     ideographs: int = 0
 
@@ -256,8 +269,8 @@ class Words:
 def words_of_text(text: str) -> Words:
     """The words of a text."""
     spaced = text.count(" ") + 1 if text else 0
-    letters = sum(map(len, LETTERS.findall(text)))
+    letters, digits = (sum(map(len, of.findall(text))) for of in (LETTERS, DIGITS))
     if text.isascii():
-        return Words(spaced, letters)
+        return Words(spaced, letters, digits)
     ideographs = len(IDEOGRAPH.findall(text))
-    return Words(spaced + ideographs // IDEOGRAPHS_OF_A_WORD, letters, len(HANGUL.findall(text)), ideographs)
+    return Words(spaced + ideographs // IDEOGRAPHS_OF_A_WORD, letters, digits, len(HANGUL.findall(text)), ideographs)

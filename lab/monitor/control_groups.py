@@ -192,11 +192,7 @@ def resident_bytes(memory: Mapping[str, int]) -> int:
 
 
 def first_of(memory: Mapping[str, int], names: Iterable[str], what: str) -> int:
-    """The figure under the first of its names that the kernel gives.
-
-    Raises:
-        LookupError: It gives none.
-    """
+    """The figure under the first of its names that the kernel gives; raises LookupError if it gives none."""
     for name in names:
         if name in memory:
             return memory[name]
@@ -236,9 +232,5 @@ def memory_of(group: ControlGroup | None) -> ControlGroupSample | None:
 
 
 def major_faults(memory: Mapping[str, int]) -> int:
-    """Page faults that had to wait for the disk.
-
-    Raises:
-        LookupError: They are not given.
-    """
+    """Page faults that had to wait for the disk; raises LookupError if they are not given."""
     return first_of(memory, ("pgmajfault", "total_pgmajfault"), "page faults are")

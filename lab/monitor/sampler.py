@@ -189,11 +189,7 @@ class Sampler:
         self._futures: dict[str, Future[object]] = {}
 
     def __enter__(self) -> Self:
-        """Start sampling.
-
-        Raises:
-            StackError: The file cannot be written to.
-        """
+        """Start sampling; raises StackError if the file cannot be written to."""
         try:
             self._file = self._path.open("ab", buffering=0)
         except OSError as error:

@@ -271,11 +271,7 @@ async def compare(server: Server, request: Request) -> Response:
 
 
 def folder_of(runs: Path, name: str) -> Path:
-    """The folder of a run or a suite below that of all runs.
-
-    Raises:
-        ProfileError: There is none.
-    """
+    """The folder of a run or a suite below that of all runs; raises ProfileError if there is none."""
     try:
         folder = (runs / name).resolve(strict=True)
     except (OSError, ValueError):
@@ -393,11 +389,7 @@ async def stop(server: Server, _request: Request) -> Response:
 
 
 def chosen(body: Any) -> Choice:
-    """Choice of a request's body, checked.
-
-    Raises:
-        ProfileError: It cannot be run so.
-    """
+    """Choice of a request's body, checked; raises ProfileError if it cannot be run so."""
     choice = Choice.of(body)
     choice.check()
     return choice

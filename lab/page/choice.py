@@ -160,11 +160,7 @@ def profile_yaml(profile: Profile) -> str:
 
 
 def suite_details(name: str) -> dict[str, Any]:
-    """A suite's file, and its variants.
-
-    Raises:
-        ProfileError: There is none, or it is wrong.
-    """
+    """A suite's file, and its variants; raises ProfileError if there is none, or it is wrong."""
     suite = load_suite(known_name("suite", name))
     text = file_of(SUITES, f"{name}.yaml", ROOT).read_text("utf-8")
     return {"yaml": text, "variants": [variant.name for variant in suite.variants]}

@@ -53,11 +53,7 @@ class Starter:
         self._has_ended = False
 
     def __call__(self, start: Callable[[], Any]) -> Any:
-        """Have it started, and wait for that.
-
-        Raises:
-            StackError: Nothing is started any more.
-        """
+        """Have it started, and wait for that; raises StackError if nothing is started any more."""
         future: Future[Any] = Future()
         self._wanted.put((start, future))
         if self._has_ended:

@@ -54,11 +54,7 @@ class Question:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Question":
-        """The question in an address.
-
-        Raises:
-            ProfileError: A value is none of those that there are.
-        """
+        """The question in an address; raises ProfileError if a value is none of those that there are."""
         return cls(
             words=tuple(short(query.get("q", ""), "q").casefold().split()),
             kind=one_of(query.get("kind") or None, "kind", (None, *KINDS)),

@@ -152,11 +152,7 @@ class KeptPage:
 
     @classmethod
     def start(cls, folder: Path, runs: Path) -> "KeptPage":
-        """The page of these runs: the one that is there, or another one.
-
-        Raises:
-            StackError: It cannot be started.
-        """
+        """The page of these runs: the one that is there, or another one; raises StackError if it cannot be started."""
         page = cls.find(folder)
         if page is not None and page.runs == str(runs.resolve()):
             return page

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar, get_origin
 
 from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.warnings import busy_machine, memory_pressure, server_restarted
@@ -9,21 +10,15 @@ from lab.analysis.figures.windows import LEAST_SAMPLES, Windows
 from lab.analysis.result import Said, worded
 from lab.profiles import Direct, Profile, Rally
 from lab.profiles.mapping import load_template
+from lab.records.base import Record
 from lab.records.result import Limit
-from lab.records.run import (
-    Delivery,
-    DirectLoad,
-    Environment,
-    RallyLoad,
-    Run,
-    RunWarning,
-    Server,
-    SinkHistograms,
-)
+from lab.records.run import Delivery, DirectLoad, Environment, RallyLoad, Run, RunWarning, Server, SinkHistograms
 from lab.records.samples import Sample
 from lab.records.verification import Documents, Verification
 from lab.stack.places import ROOT
 
+R = TypeVar("R", bound=Record)
+EMPTY = (int, float, str, tuple, dict)
 WINDOW_S = 10.0
 """What limits at this moment is asked of so many seconds; warnings, of as many."""
 OF_A_REPORT, OF_NOW = "the measured window", f"the last {WINDOW_S:g} s"
@@ -99,99 +94,46 @@ def run_so_far(profile: Profile, cores: float, window: Sequence[Sample]) -> Run:
         via=load.via,
         index="",
         topic=None,
-        documents=NO_DOCUMENTS,
+        documents=known(Documents),
         verification=Verification(verified=False, expect=profile.verify.expect, problems=()),
         delivery=delivery(profile, window) if load.uses_kafka else None,
         direct=direct(load, window) if isinstance(load, Direct) else None,
-        rally=rally(load) if isinstance(load, Rally) else None,
+        rally=known(RallyLoad, clients=load.clients, bulk_size=load.bulk_size) if isinstance(load, Rally) else None,
         sink_histograms=SinkHistograms(record_age=None, bulk_service_time=None),
         environment=environment(profile, cores, window),
     )
 
 
-NO_DOCUMENTS = Documents(
-    produced=0,
-    delivered=None,
-    failed=None,
-    indexed=0,
-    already_there=0,
-    dead_lettered=None,
-    missing=0,
-    unexpected=0,
-    sampled=0,
-    sample_mismatches=0,
-)
+def known(record: type[R], **fields: Any) -> R:
+    """A record with these fields; all others that it must have are 0, empty or `None`."""
+    needed = {name: of.annotation for name, of in record.model_fields.items() if of.is_required()}
+    kinds: dict[str, Any] = {name: get_origin(annotation) or annotation for name, annotation in needed.items()}
+    empty = {name: kind() if kind in EMPTY else None for name, kind in kinds.items()}
+    return record(**empty | fields)
 
 
 def delivery(profile: Profile, window: Sequence[Sample]) -> Delivery:
     """Delivery as far as it is known: the rate that was asked for. The rate of a ramp changes."""
-    return Delivery(
-        source_bytes=0,
-        entities=0,
-        rate_docs_per_s=profile.load.one_rate_docs_per_s,
-        first_intended_s=window[0].at_s,
-        last_acknowledged_s=window[0].at_s,
-        late_documents=0,
-        latency_ms={},
-        cpu_s=0.0,
-    )
+    rate, at_s = profile.load.one_rate_docs_per_s, window[0].at_s
+    return known(Delivery, rate_docs_per_s=rate, first_intended_s=at_s, last_acknowledged_s=at_s)
 
 
 def direct(load: Direct, window: Sequence[Sample]) -> DirectLoad:
     """Direct load as far as it is known: connections and rate."""
-    return DirectLoad(
+    return known(
+        DirectLoad,
         connections=load.connections,
         bulk_by_shard=load.bulk_by_shard,
         rate_docs_per_s=load.rate_docs_per_s,
-        source_bytes=0,
-        entities=0,
-        body_bytes=0,
-        prepared_s=0.0,
         started_s=window[0].at_s,
         ended_s=window[-1].at_s,
-        bulk_requests=0,
-        bulk_requests_failed=0,
-        bulk_retries=0,
-        bulk_documents=0,
-        bulk_bytes=0,
-        item_retries=0,
-        accepted=0,
-        already_there=0,
-        refused={},
-    )
-
-
-def rally(load: Rally) -> RallyLoad:
-    """Load through Rally as far as it is known: its clients."""
-    return RallyLoad(
-        version="",
-        clients=load.clients,
-        bulk_size=load.bulk_size,
-        source_bytes=0,
-        entities=0,
-        corpus_bytes=0,
-        prepared_s=0.0,
-        error_percent=0.0,
     )
 
 
 def environment(profile: Profile, cores: float, window: Sequence[Sample]) -> Environment:
     """Machine and software as far as they are known: cores, sampled servers, settings of the sink."""
-    return Environment(
-        sluice_version="",
-        git_commit=None,
-        machine="",
-        kernel="",
-        cpu_model="",
-        cpu_cores=cores,
-        memory_bytes=0,
-        python_version="",
-        java_versions={},
-        target="",
-        servers=tuple(servers_in(window)),
-        index_settings={},
-        connector=connector_settings(profile),
-    )
+    connector, servers = connector_settings(profile), tuple(servers_in(window))
+    return known(Environment, cpu_cores=cores, servers=servers, connector=connector)
 
 
 def servers_in(window: Sequence[Sample]) -> Iterable[Server]:

@@ -60,7 +60,8 @@ def not_there(name_or_path: str, what: str, names: Iterable[str]) -> str:
         return f"{name_or_path}: no such file, expected a {what}"
     if what == "profile" and is_there(Path(name_or_path)):
         return f"{name_or_path}: is no profile; of documents, make one with: ./sluice init {shlex.quote(name_or_path)}"
-    return f'unknown {what} "{name_or_path}", {suggestion(name_or_path, names, f"a {what}")}'
+    lists = f"a {what}" if what == "space" else f"one that `./sluice {what}s` lists"
+    return f'unknown {what} "{name_or_path}", {suggestion(name_or_path, names, lists)}'
 
 
 def label_of(path: Path, root: Path) -> str:

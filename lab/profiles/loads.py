@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -10,13 +10,17 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    NonNegativeInt,
     PositiveInt,
     SerializerFunctionWrapHandler,
     Tag,
+    ValidationInfo,
+    field_validator,
     model_serializer,
-    model_validator,
 )
 from pydantic_core import PydanticCustomError
+
+from lab.errors import ProfileError
 
 
 class Section(BaseModel):
@@ -99,8 +103,8 @@ class Drain(SendsNoQueries, HasNoRate, LoadSection):
 
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
-    warm_up_documents: PositiveInt | None = Field(
-        None, description="Documents drained before, uncounted, if servers are cold; suites warm up anyway"
+    warm_up_documents: NonNegativeInt | None = Field(
+        None, description="Documents drained before, uncounted, if servers are cold; 0: none; suites warm up anyway"
     )
     timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
@@ -110,11 +114,7 @@ MOST_PERCENT = 200
 
 
 def checked_rate(rate: object) -> str:
-    """A rate of documents, such as `600` or `70 %`, as it is written down.
-
-    Raises:
-        PydanticCustomError: It is none.
-    """
+    """A rate of documents, such as `600` or `70 %`, as it is written down; raises PydanticCustomError if it is none."""
     number, percent, rest = str(rate).replace(" ", "").partition("%")
     try:
         value = float(number if percent else number.removesuffix("/s"))
@@ -178,10 +178,19 @@ class Stream(LoadSection):
                 at_rates += part / float(stage.rate or self.rate_docs_per_s)
         return max(seconds, at_rates)
 
-    @model_validator(mode="after")
-    def _stages_fit(self) -> Self:
+    def refuse_documents(self, documents: int) -> None:
+        """Refuse a dataset that ends before the last stage; raises ProfileError if it does."""
+        earlier = sum(stage.documents or 0 for stage in self.stages)
+        if self.stages and earlier >= documents:
+            raise ProfileError(
+                f"load.stages: got {earlier:,} documents before the last stage, expected fewer than the {documents:,} "
+                "of the dataset; the last stage has the rest"
+            )
+
+    @field_validator("stages")
+    @classmethod
+    def _stages_fit(cls, stages: list[Stage], info: ValidationInfo) -> list[Stage]:
         """Refuse stages that cannot be produced."""
-        stages = self.stages
         if any(stage.documents is None for stage in stages[:-1]):
             raise PydanticCustomError("stages", "`documents` of every stage but the last one")
         if stages and stages[-1].documents is not None:
@@ -191,11 +200,16 @@ class Stream(LoadSection):
             raise PydanticCustomError(
                 "stages", "`rate: fast` of the first stage, since another is a share of the limit"
             )
-        if stages and (self.ramp or self.queries):
-            raise PydanticCustomError("stages", "no `ramp` and no `queries` beside `stages`")
-        if self.pause and not stages:
-            raise PydanticCustomError("pause", "`stages` beside `pause`")
-        return self
+        if stages and (info.data.get("ramp") or info.data.get("queries")):
+            raise PydanticCustomError("stages", "none beside `ramp` or `queries`")
+        return stages
+
+    @field_validator("pause")
+    @classmethod
+    def _pause_is_in_a_stage(cls, pause: Pause | None, info: ValidationInfo) -> Pause | None:
+        if pause and not info.data.get("stages", True):
+            raise PydanticCustomError("pause", "none without `stages`")
+        return pause
 
     @model_serializer(mode="wrap")
     def _without_absent_stages(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:

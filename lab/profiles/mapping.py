@@ -21,11 +21,7 @@ _KEYS = ("settings", "mappings", "text_analyzers")
 
 
 def load_mapping(name: str, root: Path = REPOSITORY) -> MappingFile:
-    """The mapping file of this name.
-
-    Raises:
-        ProfileError: There is none, or it is not what a mapping file is.
-    """
+    """The mapping file of this name; raises ProfileError if there is none, or it is not what a mapping file is."""
     path = file_of(FOLDER, f"{name}.json", root)
     label = f"{FOLDER}/{name}.json"
     if not is_there(path):

@@ -1,6 +1,7 @@
 """What is wrong with a profile, where it stands, and what was probably meant."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -68,8 +69,13 @@ def refusal(problems: Iterable[Problem]) -> ProfileError:
 
 
 def nearest(word: str, words: Iterable[str], similarity: float = 0.6) -> str | None:
-    """Which of the words `word` was probably meant to be; `None` when none is as similar, from 0 to 1."""
-    matches = difflib.get_close_matches(word, sorted(words), n=1, cutoff=similarity)
+    """Which of the words `word` was probably meant to be; `None` when none is as similar, from 0 to 1.
+
+    `shards` is `number_of_shards` rather than a word of similar letters.
+    """
+    choices = sorted(words)
+    whole = [choice for choice in choices if word in re.split(r"[._-]", choice)]
+    matches = whole if len(whole) == 1 else difflib.get_close_matches(word, choices, n=1, cutoff=similarity)
     return matches[0] if matches else None
 
 

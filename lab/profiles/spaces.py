@@ -12,10 +12,10 @@ from lab.engines import DEFAULT, ENGINES
 from lab.errors import ProfileError
 from lab.profiles.checks import unknown_key
 from lab.profiles.effects import effect_of
-from lab.profiles.files import REPOSITORY, file_of, label_of, names_in, not_there, yaml_file
+from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_file
 from lab.profiles.index_settings import known_settings
 from lab.profiles.layers import OF_A_CONNECTOR, VERBATIM_SECTIONS, WITHOUT_USE_FOR_DIRECT
-from lab.profiles.loader import ListEntry, effective, list_entry, load_profile, override, split_key
+from lab.profiles.loader import effective, load_profile, override, split_key
 from lab.profiles.located import Located
 from lab.profiles.models import Profile, Section
 from lab.profiles.problems import Problem, refusal, suggestion
@@ -157,11 +157,6 @@ def _least(present: Any, needed: JsonValue) -> JsonValue:
 def space_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all spaces, sorted."""
     return names_in(FOLDER, root)
-
-
-def list_spaces(root: Path = REPOSITORY) -> list[ListEntry]:
-    """Every space with its question, by name."""
-    return [list_entry(name, file_of(FOLDER, f"{name}.yaml", root), root) for name in space_names(root)]
 
 
 def load_space(name_or_path: str, *, root: Path = REPOSITORY) -> Space:

@@ -40,7 +40,7 @@ class Case:
     Attributes:
         asks: The question that it answers.
         faults: How write requests are answered; `None`: by the cluster.
-        acts: By number of the wave of records before which they are done.
+        acts: By number of the wave of records after which they are done.
         odd: Names of odd records among the others.
         deletes: True if there are tombstones also for a pipeline that does not delete.
         kills: The server that it ends by SIGKILL, which only servers of this command's own may suffer: the `node`, or
@@ -156,10 +156,10 @@ CASES: Final = (
         "A redirect to another address: followed, or sent again?",
         every((2, 4), refused(Response(b"", 307, {**HTML, "location": "http://127.0.0.1:9/"}))),
     ),
-    Case("write-block", "The index is blocked for writes for 2 s (403).", acts=block("index.blocks.write")),
+    Case("write-block", "The index is blocked for writes for 2 s or longer (403).", acts=block("index.blocks.write")),
     Case(
         "flood-stage",
-        "The disk was full: read-only-allow-delete for 2 s.",
+        "The disk was full: read-only-allow-delete for 2 s or longer.",
         acts=block("index.blocks.read_only_allow_delete"),
     ),
     *(

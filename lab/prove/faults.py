@@ -189,6 +189,7 @@ class Proxy:
         writes: Write requests so far.
         faults: Of these, the ones that a fault has answered.
         holds: True while write requests wait, to be reset in the end; the cluster never gets them.
+        is_faulty: True if a fault has answered the last write request.
     """
 
     def __init__(self, upstream: str, schedule: Schedule | None) -> None:
@@ -196,6 +197,7 @@ class Proxy:
         self.writes = 0
         self.faults = 0
         self.holds = False
+        self.is_faulty = False
         self._upstream = upstream
         self._schedule = schedule
         self._started = threading.Event()
@@ -214,6 +216,10 @@ class Proxy:
         """Close all connections."""
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
+
+    def lift(self) -> None:
+        """End the faults: from now on all requests are handed on."""
+        self._schedule = None
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -244,6 +250,7 @@ class Proxy:
                 await asyncio.sleep(HELD_POLL_S)
             raise BrokenOffError
         fault = self._schedule(self.writes) if self._schedule else None
+        self.is_faulty = fault is not None
         if fault is None:
             return await self._forward(request)
         self.faults += 1

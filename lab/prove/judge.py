@@ -2,8 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 from lab.extensions import Ids
 from lab.prove.history import Sent
@@ -11,6 +11,8 @@ from lab.run.verify.contents import is_same_json
 from producers.json_values import loaded
 
 Kind = Literal["lost", "doubled", "stale", "resurrected", "changed", "stuck", "dead without a word", "told wrongly"]
+PASSED: Final = frozenset({"lost", "stale", "resurrected"})
+"""Kinds of records that are committed and not as they must be in the cluster."""
 EXAMPLES = 3
 
 
@@ -203,6 +205,21 @@ def judge(records: Sequence[Sent], claims: Claims, outcome: Outcome) -> Judgemen
         if record.odd:
             made.judge_odd(record)
     return made.judgement()
+
+
+def with_held(found: Judgement, later: Judgement) -> Judgement:
+    """Findings of a pipeline that commits what it only holds: what has come once the faults had ended was stuck.
+
+    Args:
+        later: Findings after the faults.
+    """
+    missed, missed_later = (
+        [finding for finding in judgement.findings if finding.kind in PASSED | {"stuck"}]
+        for judgement in (found, later)
+    )
+    held = sum(finding.records for finding in missed) - sum(finding.records for finding in missed_later)
+    stuck = [Finding("stuck", held, missed[0].first)] if held > 0 else []
+    return replace(later, findings=(*later.findings, *stuck))
 
 
 def number_of(source: Mapping[str, Any]) -> int:

@@ -13,22 +13,8 @@ from typing import Any
 import altair as alt
 import orjson
 
-from lab.analysis.report_page.drawing import (
-    AXIS,
-    BLUE,
-    ELASTICSEARCH_COLOURS,
-    ORANGE,
-    PROCESS_COLOURS,
-    SHARES,
-    amount_y,
-    cores_y,
-    curve,
-    latency_y,
-    lines,
-    share_x,
-    stacked,
-    time_x,
-)
+from lab.analysis.report_page.drawing import amount_y, cores_y, curve, latency_y, lines, share_x, stacked, time_x
+from lab.analysis.report_page.looks import AXIS, BLUE, ELASTICSEARCH_COLOURS, ORANGE, PROCESS_COLOURS, SHARES
 from lab.publish.document import SCOPES
 from lab.publish.kibana import DASHBOARD, RUN_FIELD, Shape
 from lab.publish.samples import INDEX

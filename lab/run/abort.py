@@ -130,11 +130,7 @@ class AbortWatch:
                 return
 
     def check(self) -> str:
-        """Nothing, as long as no condition holds.
-
-        Raises:
-            AbortError: One does.
-        """
+        """Nothing, as long as no condition holds; raises AbortError if one does."""
         if self._reason:
             raise AbortError(self._reason)
         return ""

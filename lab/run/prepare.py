@@ -27,20 +27,6 @@ SIZE_NOT_CACHED: Mapping[str, object] = MappingProxyType({"store.stats_refresh_i
 PATIENCE_S = 10.0
 
 
-def create_indices(
-    cluster: ElasticsearchClient,
-    profile: Profile,
-    names: Names,
-    run_id: str,
-    *,
-    target_settings: Mapping[str, object] = NO_SETTINGS,
-) -> int:
-    """Make the indices of a run anew; returns and raises what `create_index` does, of all of them."""
-    return sum(
-        create_index(cluster, profile, index, run_id, target_settings=target_settings) for index in names.indices
-    )
-
-
 def remove_earlier(cluster: ElasticsearchClient, names: Names) -> None:
     """Remove the indices that earlier runs of the profile have made, however many they were and what became of them."""
     for index, mark in cluster.marks(f"{names.base}*").items():

@@ -123,11 +123,7 @@ class Pace:
         self._bytes = 0
 
     def add(self, size_bytes: int) -> None:
-        """Count what has come.
-
-        Raises:
-            httpx.ReadTimeout: It was too little for too long.
-        """
+        """Count what has come; raises httpx.ReadTimeout if it was too little for too long."""
         self._bytes += size_bytes
         passed_s = self._clock() - self._since_s
         if passed_s < SLOW_FOR_S:

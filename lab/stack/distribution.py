@@ -7,7 +7,6 @@ from typing import Final
 from lab.engines import ENGINES, Release
 from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import ArtifactCache, Progress
-from lab.stack.jdk import Jdk, read_java
 from lab.stack.runtimes import this_machine
 
 OFFICIAL: Final = "official"
@@ -32,11 +31,6 @@ def release_in(home: Path) -> Release:
                     return Release(engine, match[1])
     expected = " or ".join(f"bin/{engine.name} and lib/{engine.name}-VERSION.jar" for engine in ENGINES)
     raise ProfileError(f"elasticsearch.distribution: got {home}, expected a folder with {expected}")
-
-
-def own_java(home: Path) -> Jdk | None:
-    """The JDK that an archive brings; `None` if it has none."""
-    return read_java(home / "jdk")
 
 
 def official_home(release: Release, cache: Path, progress: Progress) -> Path:

@@ -131,7 +131,7 @@ def node_spec(
     ours = node_settings(home, number, ports, first_transport_port, folder, engine=engine)
     settings = ours | dict(extra_settings or {})
     config = write_config(f"{engine.name}.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
-    jvm_options = heap_options(heap_mb)
+    jvm_options = " ".join((f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *extra_jvm_options()))
     launcher = {engine.launcher_variable: launcher_options(folder)} if engine.launcher_variable else {}
     return ServerSpec(
         kind="elasticsearch",  # of every engine: ready when the same request is answered
@@ -201,11 +201,6 @@ def launcher_options(folder: Path) -> str:
     temporary = folder / "tmp"
     # The start script splits its options at spaces and knows no quotes.
     return LAUNCHER_OPTIONS if " " in str(temporary) else f"{LAUNCHER_OPTIONS} -Djava.io.tmpdir={temporary}"
-
-
-def heap_options(heap_mb: int) -> str:
-    """The options of a node's JVM: a fixed heap, and those of the environment."""
-    return " ".join((f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *extra_jvm_options()))
 
 
 def with_own_folders(jvm_options: str, folder: Path) -> str:

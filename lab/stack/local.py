@@ -23,13 +23,7 @@ from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
 from lab.stack.distribution import OFFICIAL, official_home
 from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, Bounds, ServerGroups
-from lab.stack.jdk import (
-    Jdk,
-    extra_jvm_options,
-    find_jdks,
-    java_for_kafka,
-    refuse_wrong_java_home,
-)
+from lab.stack.jdk import Jdk, extra_jvm_options, find_jdks, java_for_kafka, refuse_wrong_java_home
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import (
     build_plugin,
@@ -301,11 +295,7 @@ class LocalStack:
         return stopped
 
     def server(self, name: str) -> ServerProcess:
-        """The server of that name, running or not.
-
-        Raises:
-            ProfileError: There is none.
-        """
+        """The server of that name, running or not; raises ProfileError if there is none."""
         state = self.state()
         entry = state.server(name) if state else None
         if entry is None:

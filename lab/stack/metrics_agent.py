@@ -45,11 +45,7 @@ def configure(config: Path, port: int) -> None:
 
 
 def password(config: Path) -> str:
-    """The agent's password.
-
-    Raises:
-        OSError: The configuration cannot be read.
-    """
+    """The agent's password; raises OSError if the configuration cannot be read."""
     lines = config.read_text("utf-8").splitlines()
     return next(line.removeprefix(PASSWORD) for line in lines if line.startswith(PASSWORD))
 

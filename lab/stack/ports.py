@@ -60,11 +60,7 @@ def read_ports(path: Path) -> dict[str, int]:
 
 
 def hold_requested(held: ExitStack, name: str, port: int, allotted: Mapping[str, int]) -> int:
-    """Hold a port that was asked for.
-
-    Raises:
-        StackError: The port is not available.
-    """
+    """Hold a port that was asked for; raises StackError if the port is not available."""
     if not 1 <= port <= HIGHEST:
         raise StackError(f"port {port}: requested for {name}, expected 1 to {HIGHEST}")
     for other, other_port in allotted.items():

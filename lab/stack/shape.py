@@ -8,8 +8,7 @@ from lab.engines import DEFAULT, Release
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch
 from lab.stack.artifacts import ArtifactLock
-from lab.stack.distribution import own_java
-from lab.stack.jdk import Jdk
+from lab.stack.jdk import Jdk, read_java
 from lab.stack.kafka import fingerprint
 from lab.stack.runtimes import choose_java, runtimes
 
@@ -73,7 +72,7 @@ def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> 
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
     supported = release.java
-    own = own_java(Path(shape.distribution)) if shape.distribution else None
+    own = read_java(Path(shape.distribution) / "jdk") if shape.distribution else None
     if own and shape.elasticsearch_java is None:
         return own
     if shape.elasticsearch_java is not None:

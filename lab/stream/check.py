@@ -114,11 +114,7 @@ def wait_until_read(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> None:
-    """Return when the sink has committed every record.
-
-    Raises:
-        StackError: Nothing has moved for two minutes.
-    """
+    """Return when the sink has committed every record; raises StackError if nothing has moved for two minutes."""
     before, moved_s = -1, clock()
     while (read := sum(topics.committed_offsets(names.topic, names.consumer_group).values())) < records:
         if read != before:

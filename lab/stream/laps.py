@@ -98,11 +98,7 @@ class PositionStore:
         return StreamPosition(offset.offset, int(records) if records.isdigit() else None)
 
     def write(self, sent: StreamPosition) -> None:
-        """Write the position down.
-
-        Raises:
-            KafkaException: Kafka does not take it.
-        """
+        """Write the position down; raises KafkaException if Kafka does not take it."""
         records = SENDING if sent.records is None else str(sent.records)
         place = TopicPartition(self._topic, 0, sent.documents, records)
         self._consumer.commit(offsets=[place], asynchronous=False)

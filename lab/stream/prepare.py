@@ -77,11 +77,7 @@ def prepare_stream(
 
 
 def refuse_unsuitable(profile: Profile) -> None:
-    """Refuse a profile that has no topic or no connector.
-
-    Raises:
-        ProfileError: It is one.
-    """
+    """Refuse a profile that has no topic or no connector; raises ProfileError if it is one."""
     if not profile.load.fills_index:
         place = profile.where.get("load.mode", profile.name)
         raise ProfileError(f"{place}: load.mode: got query, expected documents to stream; use `./sluice run`")

@@ -1,6 +1,7 @@
 """A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from math import ceil, inf, isfinite, isinf
 from pathlib import Path
 from statistics import fmean
@@ -39,15 +40,7 @@ from lab.suite.loads import (
     shortened,
     sizes_of_drains,
 )
-from lab.suite.plan import (
-    RUN_BASE_S,
-    WARM_SHARE,
-    least_blocks,
-    next_block,
-    pairs_of_part,
-    runs_of_part,
-    taken_s,
-)
+from lab.suite.plan import RUN_BASE_S, WARM_SHARE, least_blocks, next_block, pairs_of_part, runs_of_part, taken_s
 
 MOST_BLOCKS = 60
 LEAST_REPEATED, MOST_REPEATED = 3, 0.2  # disturbed runs that are repeated: so many, or such a share of all
@@ -58,11 +51,15 @@ MOST_WARM_UP_S = 180.0  # of drains, after which no other begins: a load of minu
 LONGER_S = 30.0  # than the shortest run: what takes so much longer warms no servers
 
 
+@dataclass(eq=False)
 class SuiteExecution:
     """Runs what is left of a plan.
 
     Attributes:
         most_warm_up_s: Of warm-up drains, after which no other begins, but for the first `least_warm_ups`.
+        is_warm: Whether the rates of successive warm-up drains, in docs/s, have become stable.
+        too_wide: The comparisons in a suite's folder whose intervals are not yet narrow enough.
+        resize: Gives all drains another size, or makes them streams; the plan as it is then.
         minutes: Of the whole measurement: of the tune, where the suite is a stage of one.
         limit_s: Time by which the last run must have ended, in seconds that the suite has taken.
         expected: By variant, expected duration of a run, until some have ended.
@@ -73,45 +70,30 @@ class SuiteExecution:
     most_warm_up_s = MOST_WARM_UP_S
     least_warm_ups = 1
 
-    def __init__(
-        self,
-        folder: SuiteFolder,
-        bench: Bench,
-        progress: SuiteProgress,
-        *,
-        is_warm: Callable[[Sequence[float]], bool],
-        too_wide: Callable[[Path], Sequence[Pair]] = comparisons_too_wide,
-        resize: Callable[[LoadSizes], SuitePlan] | None = None,
-        clock: Callable[[], float] = CLOCK.now_s,
-    ) -> None:
-        """Take up the plan where its runs so far have left it.
+    folder: SuiteFolder
+    bench: Bench
+    progress: SuiteProgress
+    _: KW_ONLY
+    is_warm: Callable[[Sequence[float]], bool]
+    too_wide: Callable[[Path], Sequence[Pair]] = comparisons_too_wide
+    resize: Callable[[LoadSizes], SuitePlan] | None = None
+    clock: Callable[[], float] = CLOCK.now_s
 
-        Args:
-            is_warm: Whether the rates of successive warm-up drains, in docs/s, have become stable.
-            too_wide: The comparisons in a suite's folder whose intervals are not yet narrow enough.
-            resize: Gives all drains another size, or makes them streams; the plan as it is then.
-        """
-        self.folder = folder
-        self.plan = folder.plan()
+    def __post_init__(self) -> None:
+        self.plan = self.folder.plan()
         self.minutes = self.plan.minutes
         self.limit_s = inf if self.plan.minutes is None else limit_s(self.plan.minutes)
         self.expected: Mapping[str, float] = {}
-        self.bench = bench
-        self.progress = progress
-        self.is_warm = is_warm
-        self.too_wide = too_wide
-        self.resize = resize
-        self.clock = clock
         self.uncounted: dict[str, UncountedRun] = {}
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
         self.was_warm = False
-        self.ended = list(folder.runs())
+        self.ended = list(self.folder.runs())
         self.earlier = len(self.ended)
-        self.begun_s = clock()
+        self.begun_s = self.clock()
         self.session: tuple[int, str, str] | None = None
         self.asking = 1
-        bench.run_ids |= folder.run_ids()
+        self.bench.run_ids |= self.folder.run_ids()
 
     def execute(self) -> None:
         """Run the blocks that are drawn, then others as long as intervals are too wide and time is left.

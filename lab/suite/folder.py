@@ -51,11 +51,7 @@ class SuiteFolder:
         return True
 
     def plan(self) -> SuitePlan:
-        """The plan that was fixed.
-
-        Raises:
-            ProfileError: There is none, or it is one of another version.
-        """
+        """The plan that was fixed; raises ProfileError if there is none, or it is one of another version."""
         return read_plan(self.path)
 
     def add_block(self, order: tuple[str, ...], start: int) -> SuitePlan:
@@ -119,11 +115,7 @@ def is_suite(runs: Path, name: str) -> bool:
 
 
 def find_suite(runs: Path, suite: str) -> SuiteFolder:
-    """The last folder of a suite, or the folder itself where a path is given.
-
-    Raises:
-        ProfileError: There is none.
-    """
+    """The last folder of a suite, or the folder itself where a path is given; raises ProfileError if there is none."""
     for candidate in (Path(suite), runs / SUITES / suite):
         if (candidate / "plan.json").is_file():
             return SuiteFolder(candidate.resolve())

@@ -22,6 +22,7 @@ MET_BEFORE = frozenset({"load", "verify", "query"})
 """Phases that both runs begin together: both load at once, and neither is read back while the other one loads."""
 WAIT_S = 900.0
 """For the other run, after which this one fails: alone it has no use."""
+LOOK_S = 0.5
 
 
 class Meeting:
@@ -33,11 +34,7 @@ class Meeting:
         self._cancelled = Event()
 
     def gate(self, phase: PhaseName) -> None:
-        """Wait until the other run is as far, or has ended.
-
-        Raises:
-            StackError: It is neither in time.
-        """
+        """Wait until the other run is as far, or has ended; raises StackError if it is neither in time."""
         if phase not in MET_BEFORE or self._left.is_set():
             return
         try:
@@ -164,7 +161,9 @@ class DuetBench:
             each_of = zip(self.sides, variants, folders, (shown, NoDisplay()), strict=True)
             try:
                 under_way = [pool.submit(record, *each) for each in each_of]
-                wait(under_way)
+                # A signal that comes just before a wait without end is seen only after it.
+                while wait(under_way, LOOK_S).not_done:
+                    pass
             except BaseException:
                 meeting.cancel()
                 raise

@@ -85,11 +85,7 @@ class Servers(ABC):
 
     @abstractmethod
     def endpoints(self) -> Endpoints:
-        """Where those that run already are found.
-
-        Raises:
-            StackError: They do not run.
-        """
+        """Where those that run already are found; raises StackError if they do not run."""
 
     @abstractmethod
     def held(self) -> AbstractContextManager[None]:

@@ -90,11 +90,7 @@ class ForgivingBench:
         short: bool,
         display: AbstractContextManager[RunProgress],
     ) -> Result:
-        """Run the variant once.
-
-        Raises:
-            StackError: It came to no end, or a server refused what it sets.
-        """
+        """Run the variant once; raises StackError if it came to no end, or a server refused what it sets."""
         try:
             return self._bench.run(variant, folder, warm_up=warm_up, short=short, display=display)
         except ProfileError as error:
@@ -310,15 +306,11 @@ class TuneExecution:
         """Time that the tune has taken, without the time for which it was interrupted."""
         return taken_s(self.earlier) + self.clock() - self.begun_s
 
-    def confirm_minutes(self) -> float:
-        """Time left for the confirmation."""
-        return self.times().left_s / 60
-
     # --- stages -----------------------------------------------------------------------------------------------------
 
     def begin(self, stage: Stage) -> SuiteFolder:
         """A new folder with the plan of a stage."""
-        minutes = self.confirm_minutes() if stage.kind == "confirm" else None
+        minutes = (self.times().left_s / 60) if stage.kind == "confirm" else None
         settings = {combination_name(each): self.profiles.settings(each) for each in stage.combinations}
         plan = self.planned(self.profiles.suite(stage, minutes), self.sizes())
         plan = with_first_blocks(plan) if stage.kind == "confirm" else in_blocks(plan, stage)

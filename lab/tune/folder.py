@@ -35,11 +35,7 @@ class TuneFolder:
         return True
 
     def plan(self) -> TunePlan:
-        """The plan that was fixed.
-
-        Raises:
-            ProfileError: There is none, or it is one of another version.
-        """
+        """The plan that was fixed; raises ProfileError if there is none, or it is one of another version."""
         return read_tune_plan(self.path)
 
     def stages(self) -> list[tuple[Stage, SuiteFolder]]:
@@ -59,11 +55,7 @@ class TuneFolder:
 
 
 def find_tune(runs: Path, name: str) -> TuneFolder:
-    """The last tune of a profile.
-
-    Raises:
-        ProfileError: There is none.
-    """
+    """The last tune of a profile; raises ProfileError if there is none."""
     if last := _last_below(runs / TUNES / name):
         return last
     raise ProfileError(f"{name}: no such tune has run below {runs / TUNES}")

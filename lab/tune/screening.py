@@ -93,17 +93,14 @@ def of_two_levels(
     ]
     moved = {key: each.name for each in chosen for key in each.requires}
     kept = tuple(each for each in chosen if each.setting not in moved)
-    return kept, tuple(
-        LeftOut(name=each.name, reason=why_left(each, chosen, moved)) for each in candidates if each not in kept
-    )
+    return kept, tuple(LeftOut(name=each.name, reason=why_left(each, moved)) for each in candidates if each not in kept)
 
 
-def why_left(candidate: Candidate, chosen: Sequence[Candidate], moved: Mapping[str, str]) -> str:
+def why_left(candidate: Candidate, moved: Mapping[str, str]) -> str:
     """Reason to leave a candidate out of a screening."""
     if candidate.setting in moved:
         return f"{moved[candidate.setting]} moves it, too: their effects could not be told apart"
-    beside = next(each.name for each in chosen if each.setting == candidate.setting)
-    return f"a screening tries one value of a setting, here {beside}; to try this one: --try {candidate.name}"
+    return "a screening tries one value of a setting; to try another: --try NAME=VALUE"
 
 
 def farthest(candidates: Sequence[Candidate], start: JsonValue) -> Candidate:

@@ -318,11 +318,7 @@ def make_events(
     payload_chars: int = 0,
     time_field: str = TIME_FIELD,
 ) -> Events:
-    """So many events (100,000 unless asked otherwise).
-
-    Raises:
-        DatasetError: An option is out of range.
-    """
+    """So many events (100,000 unless asked otherwise); raises DatasetError if an option is out of range."""
     size = DEFAULT_EVENTS if documents is None else documents
     if size > MOST_EVENTS:
         raise DatasetError(f"documents: got {size}, expected at most {MOST_EVENTS} events")

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from producers.dataset import Dataset, DatasetError, Record
 from producers.datasets.slice import LONGEST_KEY_BYTES, RECORD_OVERHEAD_BYTES, SliceRecords, make_slice
 from producers.datasets.source.copy import copy_of, document_in, text_in
-from producers.datasets.source.document import Document, parsed_document
+from producers.datasets.source.document import Document, documents_inside, parsed_document, refuse_search_answer
+from producers.datasets.source.json_text import BYTE_ORDER_MARK
 from producers.datasets.source.read import documents_of, is_plain, needs_rewriting
 from producers.datasets.source.slice import slice_header
 from producers.datasets.source.unpack import CHUNK_BYTES
@@ -24,7 +25,6 @@ from producers.json_values import loaded
 __all__ = ["FileDocuments", "is_plain", "key_of", "make_file", "numbered_documents", "parsed_document"]
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 1 << 20
-BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 ID: Final = "_id"
 """As the name of the key field: the id that the file gives a document beside its fields."""
 
@@ -202,13 +202,14 @@ class _Reading:
         return True
 
     def _take(self, offset: int, document: Document, parsed: dict[str, Any]) -> None:
+        refuse_search_answer(document.place, parsed)
         if self.timestamp is not None and field_at(parsed, self.timestamp) is None:
             raise DatasetError(f"{document.place}: {self.timestamp}: the timestamp field is missing")
         if self.first is None:
             self.first = document
             self.has_ids = self.key in {None, ID} and document.id is not None
         found = self._key(document, parsed)
-        _check_size(document.place, found, document.text, self.max_message_bytes)
+        _check_size(document.place, found, document.text, self.max_message_bytes, parsed)
         self.offsets.append(offset)
         self.content.update(document.text + b"\n")
         if document.routing is not None and not self.is_routed:
@@ -227,22 +228,9 @@ class _Reading:
 
     def _id(self, document: Document) -> bytes:
         assert self.first is not None  # noqa: S101 - for mypy: the document is the first one, or comes later
-        if (document.id is None) != (self.first.id is None):
-            has, had = ("an", "none") if document.id else ("no", "one")
-            raise DatasetError(
-                f"{document.place}: has {has} _id, {self.first.place} has {had}; give all documents one, or name a key"
-            )
-        first = self.first
-        if document.index_name != first.index_name:
-            got = f"index {document.index_name}" if document.index_name else "no index"
-            raise DatasetError(
-                f"{document.place}: got {got}, expected {first.index_name or 'none'} as at {first.place}: "
-                "ids are unique in one index; split the file, or name a key"
-            )
-        if not document.id:
-            raise DatasetError(f"{document.place}: {ID}: is empty; every document needs one")
-        self.content.update(document.id.encode() + b"\n")
-        return _key_bytes(document.id)
+        found = id_of(document, self.first)
+        self.content.update(found + b"\n")
+        return found
 
 
 def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
@@ -251,7 +239,7 @@ def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
     for line_number, line in enumerate(lines, 1):
         start = offset
         offset += len(line)
-        if line_number == 1 and line.startswith(BYTE_ORDER_MARK):
+        if line.startswith(BYTE_ORDER_MARK):
             start += len(BYTE_ORDER_MARK)
             line = line[len(BYTE_ORDER_MARK) :]  # noqa: PLW2901
         document = line.strip()
@@ -269,6 +257,28 @@ def numbered_documents(path: str) -> Iterator[tuple[int, bytes]]:
         yield int(document.place.rpartition(":")[2]), document.text
 
 
+def id_of(document: Document, first: Document) -> bytes:
+    """The id that a file gives a document, as it gives the first one.
+
+    Raises:
+        DatasetError: Only one of them has one, or the id serves for no document.
+    """
+    if (document.id is None) != (first.id is None):
+        has, had = ("an", "none") if document.id else ("no", "one")
+        raise DatasetError(
+            f"{document.place}: has {has} _id, {first.place} has {had}; give all documents one, or name a key"
+        )
+    if document.index_name != first.index_name:
+        got = f"index {document.index_name}" if document.index_name else "no index"
+        raise DatasetError(
+            f"{document.place}: got {got}, expected {first.index_name or 'none'} as at {first.place}: "
+            "ids are unique in one index; split the file, or name a key"
+        )
+    if not document.id:
+        raise DatasetError(f"{document.place}: {ID}: is empty; every document needs one")
+    return _fitting(document.place, _key_bytes(document.id))
+
+
 def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
     """The key of a document.
 
@@ -281,19 +291,24 @@ def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
     if not isinstance(key, str | int) or isinstance(key, bool):
         raise DatasetError(f"{where}: {key_field}: the key is neither a string nor a whole number")
     try:
-        return _key_bytes(key)
+        return _fitting(where, _key_bytes(key))
     except UnicodeEncodeError as error:
         raise DatasetError(f"{where}: {key_field}: the key holds half a surrogate pair") from error
 
 
-def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int) -> None:
+def _fitting(where: object, key: bytes) -> bytes:
     if len(key) > LONGEST_KEY_BYTES:
         raise DatasetError(f"{where}: the key has {len(key)} bytes, Elasticsearch accepts ids of at most 512")
+    return key
+
+
+def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int, parsed: dict[str, Any]) -> None:
     size = len(key) + len(document) + RECORD_OVERHEAD_BYTES
     if size > max_message_bytes:
         raise DatasetError(
             f"{where}: the record has {size:,} bytes, the broker accepts {max_message_bytes:,}; "
-            "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
+            f"raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
+            f"{documents_inside(where, parsed)}"
         )
 
 

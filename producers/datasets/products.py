@@ -361,11 +361,7 @@ def _history(prices: NDArray[np.int64]) -> Iterable[bytes]:
 
 
 def make_products(*, documents: int | None, seed: int, key_order: str = "shuffled") -> Products:
-    """So many products (100,000 unless asked otherwise).
-
-    Raises:
-        DatasetError: An option is out of range.
-    """
+    """So many products (100,000 unless asked otherwise); raises DatasetError if an option is out of range."""
     size = DEFAULT_PRODUCTS if documents is None else documents
     if size > MOST_PRODUCTS:
         raise DatasetError(f"documents: got {size}, expected at most {MOST_PRODUCTS} products")

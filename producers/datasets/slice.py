@@ -179,11 +179,7 @@ class _Reading:
         self._at = 0
 
     def take(self, place: str, line: bytes, record: SliceRecord) -> None:
-        """Take note of a record.
-
-        Raises:
-            DatasetError: The broker would not take it.
-        """
+        """Take note of a record; raises DatasetError if the broker would not take it."""
         named = (len(name) + len(value or b"") for name, value in record.headers)
         size = len(record.key or b"") + len(record.value or b"") + sum(named) + RECORD_OVERHEAD_BYTES
         if size > self.max_message_bytes:

@@ -1,6 +1,9 @@
 """A mapping that was inferred, on real servers: the oldest and the newest Elasticsearch, and the session's own."""
 
+import hashlib
+import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -20,7 +23,7 @@ from lab.mapping.check import INDEX, index_documents, index_for_check, refuse_re
 from lab.mapping.proposal import propose
 from lab.mapping.sample import documents_of, read_sample
 from lab.mapping.suites import Documents
-from lab.mapping.types import Wishes
+from lab.mapping.types import UNINDEXED, Wishes
 from lab.mapping.units import disk_bytes, units_of, with_disk_bytes
 from lab.stack import server
 from lab.stack.artifacts import read_lock
@@ -226,3 +229,67 @@ def test_infer_checks_its_mapping_on_the_servers_that_run(sluice: Sluice, tmp_pa
     assert orjson.loads(out.read_bytes())["mappings"]["dynamic"] is False
     with closing(ElasticsearchClient(sluice.stack.endpoints().elasticsearch_urls)) as client:
         assert client.index_owner(INDEX) is None
+
+
+def test_explain_leaves_out_what_servers_reject_and_begins_with_the_largest_field(
+    sluice: Sluice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The servers tell both: each document is indexed by itself, and the whole with one field less.
+
+    The command is interrupted where its measurement begins.
+    """
+    monkeypatch.chdir(tmp_path)
+    path = write_ndjson(tmp_path / "odd.ndjson", [odd_document(number) for number in range(211)])
+    (tmp_path / "mappings").mkdir()
+    (tmp_path / "mappings/odd.json").write_bytes(orjson.dumps({"mappings": {"dynamic": False, "properties": ODD}}))
+    lines = path.read_bytes().splitlines()
+    with closing(ElasticsearchClient(sluice.stack.endpoints().elasticsearch_urls)) as client:
+        rejected = rejected_numbers(client, lines)
+        accepted = [line for number, line in enumerate(lines) if number not in rejected]
+        smaller = {name: stored_bytes(client, ODD | {name: dict(UNINDEXED)}, accepted) for name in ODD}
+
+    explain = sluice.start("mapping", "explain", "odd", "--path", "odd.ndjson", "--minutes", "9", "--runs", "runs")
+    assert explain.stdout is not None
+    output = "".join(iter(lambda: (line := explain.stdout.readline()) * (not line.startswith("first block")), ""))
+    explain.send_signal(signal.SIGINT)
+    explain.communicate(timeout=60)
+
+    assert f"left out: {len(rejected)} of 211 rejected (first: odd.ndjson:{rejected[0] + 1}: " in output
+    assert (tmp_path / "runs/explain-odd.ndjson").read_bytes().splitlines() == accepted
+    largest, *_ = re.findall(r"^ without (\S+)", output, re.MULTILINE)
+    assert largest == min(smaller, key=lambda name: smaller[name])
+
+
+ODD: dict[str, Any] = {
+    "n": {"type": "byte"},
+    "hash": {"type": "keyword"},
+    "at": {"type": "date"},
+    "place": {"type": "object", "properties": {"x": {"type": "long"}}},
+}
+
+
+def odd_document(number: int) -> dict[str, Any]:
+    """A document, of which some have a value that no byte, no date and no object is."""
+    digest = hashlib.sha512(str(number).encode()).hexdigest()
+    return {
+        "n": 299 if number % 53 == 16 else number % 100,
+        "hash": digest,
+        "at": "tomorrow" if number == 101 else "2026-11-27",
+        "place": "none" if number == 7 else {"x": number},
+    }
+
+
+def rejected_numbers(client: ElasticsearchClient, lines: list[bytes]) -> list[int]:
+    """Numbers of the documents that servers reject, each sent by itself."""
+    with index_for_check(client, {"mappings": {"dynamic": False, "properties": ODD}}) as index:
+        answers = [client.request("POST", f"/{index}/_doc", line, accept=(400,)) for line in lines]
+    return [number for number, (status, _) in enumerate(answers) if status == 400]
+
+
+def stored_bytes(client: ElasticsearchClient, properties: Mapping[str, Any], lines: list[bytes]) -> int:
+    """Size on disk of documents in an index of these fields, in one segment."""
+    with index_for_check(client, {"mappings": {"dynamic": False, "properties": properties}}) as index:
+        index_documents(client, index, [("here", line) for line in lines])
+        client.request("POST", f"/{index}/_forcemerge?max_num_segments=1&flush=true")
+        _, stats = client.request("GET", f"/{index}/_stats/store")
+    return int(stats["_all"]["primaries"]["store"]["size_in_bytes"])

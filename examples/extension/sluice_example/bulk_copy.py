@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import closing
 
 import httpx
 from confluent_kafka import Consumer
@@ -13,7 +14,9 @@ def main() -> None:
     settings = {"bootstrap.servers": kafka, "group.id": group, "auto.offset.reset": "earliest"}
     consumer = Consumer({**settings, "enable.auto.commit": False})
     consumer.subscribe([topic])
-    with httpx.Client(base_url=elasticsearch, headers={"Content-Type": "application/x-ndjson"}, timeout=60) as client:
+    http = httpx.Client(base_url=elasticsearch, headers={"Content-Type": "application/x-ndjson"}, timeout=60)
+    # One that leaves its group need not be waited for by the next.
+    with closing(consumer), http as client:
         while True:
             records = [record for record in consumer.consume(int(batch_documents), 0.5) if record.error() is None]
             if not records:

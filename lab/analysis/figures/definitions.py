@@ -319,11 +319,7 @@ def is_of_queries(name: str) -> bool:
 
 
 def metric(name: str, value: float | None, scope: str = "run") -> Metric:
-    """One figure with the unit of its definition.
-
-    Raises:
-        KeyError: There is no definition of that name.
-    """
+    """One figure with the unit of its definition; raises KeyError if there is no definition of that name."""
     return Metric(name=name, value=value, unit=BY_NAME[name].unit, scope=scope)
 
 

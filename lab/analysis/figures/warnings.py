@@ -7,12 +7,7 @@ from statistics import fmean
 
 from lab.analysis.figures.clocks import clock_skew
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, restarted, servers_are_here, used
-from lab.analysis.figures.disturbance import (
-    MOST_OTHER_CPU_PERCENT,
-    losses,
-    machine_steal_percent,
-    other_cpu_percent,
-)
+from lab.analysis.figures.disturbance import MOST_OTHER_CPU_PERCENT, losses, machine_steal_percent, other_cpu_percent
 from lab.analysis.figures.limits import (
     driver_share,
     evidence,

@@ -8,14 +8,13 @@ from lab.analysis.figures.latency import indexing_latency_series, percentile_cur
 from lab.analysis.figures.load_figures import measured_window
 from lab.analysis.figures.rates import Point, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
-from lab.analysis.report_page.drawing import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
+from lab.analysis.report_page.looks import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
 from lab.analysis.report_page.query_charts import meanwhile, query_axis
 from lab.analysis.report_page.svg import (
     Axis,
     Chart,
     Row,
     extent,
-    line_chart,
     percentile_chart,
     percentile_readings,
     primaries_and_total,
@@ -75,28 +74,15 @@ def charts(run: Run, cut: Windows) -> list[Chart]:
 def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Rate*."""
     rows, series = primaries_and_total(indexing_rate_series, samples, axis)
-    return Chart(
-        "Indexing rate",
-        "As in Kibana's Stack Monitoring.",
-        extent(rows, "documents per second"),
-        line_chart(rows, series, axis, "documents/s"),
-        series,
-        axis.readings(rows, "documents/s"),
-        _in_kibana(series),
-    )
+    reading = "As in Kibana's Stack Monitoring."
+    return axis.chart("Indexing rate", reading, rows, series, "documents/s", note=_in_kibana(series))
 
 
 def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Latency*."""
     rows, series = primaries_and_total(indexing_latency_series, samples, axis)
-    return Chart(
-        "Indexing latency",
-        "Thread time in Elasticsearch per document; 0 while nothing is indexed.",
-        extent(rows, "ms per document"),
-        line_chart(rows, series, axis, "ms per document"),
-        series,
-        axis.readings(rows, "ms"),
-    )
+    reading = "Thread time in Elasticsearch per document; 0 while nothing is indexed."
+    return axis.chart("Indexing latency", reading, rows, series, "ms", words="ms per document", y="ms per document")
 
 
 def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
@@ -111,14 +97,8 @@ def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
         ),
         *axis.rows(committed, [Point(s.at_s, s.kafka.committed_offset if s.kafka else None) for s in samples]),
     ]
-    return Chart(
-        "Progress",
-        "From the topic into the index.",
-        extent(rows, "records"),
-        line_chart(rows, colours, axis, "records", dashed=committed),
-        colours,
-        axis.readings(rows, "records"),
-    )
+    reading = "From the topic into the index."
+    return axis.chart("Progress", reading, rows, colours, "records", dashed=committed)
 
 
 def by_index(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
@@ -129,27 +109,15 @@ def by_index(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
         counted = [sample.elasticsearch.indices.get(index) if sample.elasticsearch else None for sample in samples]
         points = [Point(read_s(s), c.index_total if c else None) for s, c in zip(samples, counted, strict=True)]
         rows += axis.rows(name, points)
-    return Chart(
-        "Documents by index",
-        "A line that ends early is an index that had all of its documents.",
-        extent(rows, "documents"),
-        line_chart(rows, colours, axis, "records"),
-        colours,
-        axis.readings(rows, "documents"),
-    )
+    reading = "A line that ends early is an index that had all of its documents."
+    return axis.chart("Documents by index", reading, rows, colours, "documents", y="records")
 
 
 def lag(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Chart of the lag: records that wait."""
     rows = axis.rows("lag", [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in samples])
-    return Chart(
-        "Lag",
-        "Records that the sink has not committed. It commits periodically, hence the steps.",
-        extent(rows, "records"),
-        line_chart(rows, {"lag": RED}, axis, "records", filled=True),
-        {},
-        axis.readings(rows, "records"),
-    )
+    reading = "Records that the sink has not committed. It commits periodically, hence the steps."
+    return axis.chart("Lag", reading, rows, {"lag": RED}, "records", filled=True)
 
 
 def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:

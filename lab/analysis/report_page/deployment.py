@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.deployment import copy_rate_series
 from lab.analysis.figures.rates import Point
-from lab.analysis.report_page.drawing import BLUE, ORANGE
+from lab.analysis.report_page.looks import BLUE, ORANGE
 from lab.analysis.report_page.sections import Row
 from lab.analysis.report_page.svg import Axis, Chart, extent, line_chart
 from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure, quantity
@@ -146,14 +146,7 @@ def charts(deployment: Deployment) -> list[Chart]:
     rate_rows = axis.rows(RATE, rates)
     active_rows = axis.rows(ACTIVE, [Point(each.at_s, each.active) for each in deployment.progress])
     return [
-        Chart(
-            "Copied per second",
-            "By all nodes.",
-            extent(rate_rows, "MB per second"),
-            line_chart(rate_rows, {RATE: BLUE}, axis, "MB/s", filled=True),
-            {},
-            axis.readings(rate_rows, "MB/s"),
-        ),
+        axis.chart("Copied per second", "By all nodes.", rate_rows, {RATE: BLUE}, "MB/s", filled=True),
         Chart(
             "Recoveries under way",
             "Copies of shards being made; those that wait for their turn are not counted.",

@@ -4,52 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.report_page.looks import (
-    AXIS,
-    BLUE,
-    BREAK,
-    CONFIG,
-    ELASTICSEARCH_COLOURS,
-    GREEN,
-    GREY,
-    LARGE,
-    ORANGE,
-    POWERS,
-    PROCESS_COLOURS,
-    RED,
-    SHARES,
-    VIOLET,
-    cycle_of_colours,
-    node_colours,
-    process_colours,
-)
-
-__all__ = [
-    "AXIS",
-    "BLUE",
-    "BREAK",
-    "CONFIG",
-    "ELASTICSEARCH_COLOURS",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "POWERS",
-    "PROCESS_COLOURS",
-    "RED",
-    "SHARES",
-    "VIOLET",
-    "amount_y",
-    "cores_y",
-    "curve",
-    "cycle_of_colours",
-    "latency_y",
-    "lines",
-    "node_colours",
-    "process_colours",
-    "share_x",
-    "stacked",
-    "time_x",
-]
+from lab.analysis.report_page.looks import BREAK, LARGE, POWERS, SHARES
 
 
 def time_x(scale: alt.Scale, since: str = "the load began") -> alt.X:

@@ -7,11 +7,11 @@ from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.limits import requested_rate_docs_per_s
 from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.report_page.sections import IF_KNOWN
+from lab.analysis.report_page.sections import DELAYS, IF_KNOWN, OF_STAGES, told_twice
 from lab.analysis.report_page.summary import window_phrase
 from lab.analysis.text import NARROW_SPACE, duration, figure, pace_text
 from lab.records.result import Result
-from lab.records.run import Run, WarningKind
+from lab.records.run import Course, Run, WarningKind
 
 HEROES = (
     ("deployment_s", "run"),
@@ -26,6 +26,8 @@ PACED = ("end_to_end_latency_ms_p99", "run")
 """The main figure of a stream at a set rate that was kept."""
 
 TILES = (
+    ("limit_docs_per_s", "run"),
+    ("catch_up_s", "run"),
     ("indexing_rate_docs_per_s", "primaries"),
     ("query_rate_per_s", "run"),
     ("query_latency_ms_p50", "run"),
@@ -34,6 +36,7 @@ TILES = (
     ("query_service_time_ms_p99", "run"),
     ("end_to_end_latency_ms_p50", "run"),
     ("end_to_end_latency_ms_p99", "run"),
+    *((name, "run") for name in DELAYS),
     ("indexing_latency_ms", "primaries"),
     ("source_mb_per_s", "run"),
     ("entities_per_s", "run"),
@@ -86,15 +89,28 @@ def hero_caption(run: Run, result: Result) -> str:
         at = f"at {pace_text(pace) if pace else figure(requested_rate_docs_per_s(run), 'docs/s')}"
         warm_up = f"after {duration(run.sink_histograms.warm_up_s or 0.0)} of warm-up"
         return f"{at}, {warm_up}; one document in a hundred took longer"
+    if chosen and run.course and chosen[0] in OF_STAGES:
+        return _stage_caption(run.course, chosen[0])
     if chosen and chosen[0] == "deployment_s":
         return "until the last copy was in place"
     return window_phrase(run, result)
 
 
+def _stage_caption(course: Course, name: str) -> str:
+    if name == "limit_docs_per_s":
+        return "while the first stage was drained"
+    if name == "catch_up_s":
+        return "after the nodes' pause" if course.resumed_s else "after documents that came all at once"
+    rate = course.stages[-1].rate_docs_per_s
+    at = f" at {figure(rate, 'docs/s')}" if rate else ""
+    return f"in the last stage{at}; one document in a hundred took longer"
+
+
 def _hero_metric(run: Run, result: Result) -> tuple[str, str] | None:
     is_timed = requested_rate_docs_per_s(run) or (run.delivery and run.delivery.pace)
     is_paced = run.load == "stream" and is_timed and shortfall(result) is None
-    candidates = (*HEROES[:-1], PACED, HEROES[-1]) if is_paced else HEROES
+    of_stages = [(name, "run") for name in OF_STAGES if run.course]
+    candidates = (*of_stages, *HEROES[:-1], PACED, HEROES[-1]) if is_paced else (*of_stages, *HEROES)
     known = (chosen for chosen in candidates if value_of(result.metrics, *chosen) is not None)
     return next((chosen for chosen in known if is_measured(result, chosen[0])), None)
 
@@ -114,7 +130,7 @@ def tiles(run: Run, result: Result) -> list[Tile]:
         if (name, scope) != main
         and value_of(result.metrics, name, scope) is not None
         and is_measured(result, name)
-        and not _says_nothing(run, name)
+        and not _says_nothing(run, result, name)
     ]
 
 
@@ -126,11 +142,13 @@ def not_measured(run: Run, result: Result) -> list[str]:
         if (metric.name, metric.scope) in TILES
         and (metric.value is None or not is_measured(result, metric.name))
         and metric.name not in IF_KNOWN
-        and not _says_nothing(run, metric.name)
+        and not _says_nothing(run, result, metric.name)
     ]
 
 
-def _says_nothing(run: Run, name: str) -> bool:
+def _says_nothing(run: Run, result: Result, name: str) -> bool:
+    if name.startswith(told_twice(result)):
+        return True
     if name == "entities_per_s":  # one document for each
         return run.entities == run.documents.loaded
     return run.load == "drain" and name.startswith(NOT_OF_A_DRAIN)

@@ -203,11 +203,6 @@ def _share(share: float | None) -> str:
     return UNKNOWN if share is None else f"{number(100 * share)} %"
 
 
-def errors_rows(load: QueryLoadResult) -> list[Row]:
-    """Each kind of error of each question."""
-    return [(each.name, kind, count(times)) for each in load.questions for kind, times in each.errors.items()]
-
-
 def cost_table(result: Result) -> tuple[Row, list[Row]]:
     """Table of the queries' cost by process: head and rows, with the columns that are known of any."""
     known = [metric for metric in result.metrics if metric.name in COST_METRICS and metric.value is not None]
@@ -283,7 +278,7 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
         "answers_head": ANSWERS_HEAD,
         "answers_rows": answers_rows(load),
         "pairs": question_pairs(load),
-        "errors": errors_rows(load),
+        "errors": [(each.name, kind, count(times)) for each in load.questions for kind, times in each.errors.items()],
         "cost_head": cost_head,
         "cost": cost,
         "layout": layout_pairs(run, run.layout) if run.layout else None,

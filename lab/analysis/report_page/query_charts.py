@@ -11,20 +11,9 @@ from lab.analysis.figures.latency import is_known, percentiles_ms
 from lab.analysis.figures.queries import answer_rate_series, search_latency_series, search_rate_series
 from lab.analysis.figures.rates import Point, answered
 from lab.analysis.figures.searches import counter_series, node_sums, process_series
-from lab.analysis.report_page.drawing import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
+from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
 from lab.analysis.report_page.queries import times_name
-from lab.analysis.report_page.svg import (
-    WIDTH,
-    Axis,
-    Chart,
-    Readings,
-    Row,
-    drawn,
-    extent,
-    inline,
-    line_chart,
-    primaries_and_total,
-)
+from lab.analysis.report_page.svg import WIDTH, Axis, Chart, Readings, Row, drawn, inline, primaries_and_total
 from lab.analysis.statistics.knee import Knee, knee
 from lab.analysis.text import figure, number
 from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
@@ -37,11 +26,6 @@ SHARES = alt.Axis(grid=False, format="~%", values=[0, 0.25, 0.5, 0.75, 1])
 PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
 LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
 AS_GIVEN = alt.Color("colour:N", scale=None)
-
-
-def of_questions(load: QueryLoadResult) -> list[Chart]:
-    """Charts of times and answers by question."""
-    return [latencies(load), right_answers(load)]
 
 
 def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
@@ -275,41 +259,25 @@ def answer_rate(load: QueryLoadResult, axis: Axis) -> Chart:
     """Queries answered, second by second."""
     rows = axis.rows("answers", answer_rate_series(load))
     colours = {"answers": BLUE}
-    return Chart(
-        "Queries answered",
-        "In each second after the warm-up.",
-        extent(rows, "answers per second"),
-        line_chart(rows, colours, axis, "queries/s"),
-        colours,
-        axis.readings(rows, "queries/s"),
-    )
+    reading = "In each second after the warm-up."
+    return axis.chart("Queries answered", reading, rows, colours, "queries/s", words="answers per second")
 
 
 def search_rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Search Rate*."""
     rows, colours = primaries_and_total(search_rate_series, samples, axis)
-    return Chart(
-        "Search rate",
-        "A query counts once for each shard that it asks. Kibana's Stack Monitoring draws “total”.",
-        extent(rows, "searches per second"),
-        line_chart(rows, colours, axis, "searches/s"),
-        colours,
-        axis.readings(rows, "searches/s"),
-    )
+    reading = "A query counts once for each shard that it asks. Kibana's Stack Monitoring draws “total”."
+    return axis.chart("Search rate", reading, rows, colours, "searches/s")
 
 
 def search_latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Search Latency*."""
     rows, colours = primaries_and_total(search_latency_series, samples, axis)
-    return Chart(
-        "Search latency",
+    reading = (
         "A shard's part of a query, without fetching; 0 while nothing is searched. Kibana's Stack Monitoring draws"
-        " “total”.",
-        extent(rows, "ms per search"),
-        line_chart(rows, colours, axis, "ms per search"),
-        colours,
-        axis.readings(rows, "ms per search"),
+        " “total”."
     )
+    return axis.chart("Search latency", reading, rows, colours, "ms per search")
 
 
 def cache(name: str, samples: Sequence[Sample], axis: Axis) -> Chart:
@@ -324,40 +292,22 @@ def cache(name: str, samples: Sequence[Sample], axis: Axis) -> Chart:
         "request": "The request cache holds whole answers of a shard.",
         "query": "The query cache holds the documents that a filter matches in a segment.",
     }
-    return Chart(
-        f"{name.capitalize()} cache",
-        f"{what[name]} Over all shards.",
-        extent(rows, "per second"),
-        line_chart(rows, colours, axis, "per second"),
-        colours,
-        axis.readings(rows, "per second"),
-    )
+    reading = f"{what[name]} Over all shards."
+    return axis.chart(f"{name.capitalize()} cache", reading, rows, colours, "per second")
 
 
 def faults(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Page faults that waited for the disk, by node."""
     rows, colours = _by_node(samples, axis, "major_page_faults", 1)
-    return Chart(
-        "Major page faults",
-        "Page faults that waited for the disk. `read()` calls are not counted.",
-        extent(rows, "faults per second"),
-        line_chart(rows, colours, axis, "faults/s"),
-        colours,
-        axis.readings(rows, "faults/s"),
-    )
+    reading = "Page faults that waited for the disk. `read()` calls are not counted."
+    return axis.chart("Major page faults", reading, rows, colours, "faults/s")
 
 
 def disk_reads(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Bytes read from the disk, by node."""
     rows, colours = _by_node(samples, axis, "disk_read_bytes", MB)
-    return Chart(
-        "Read from disk",
-        "By node, read-ahead included.",
-        extent(rows, "MB/s"),
-        line_chart(rows, colours, axis, "MB/s"),
-        colours,
-        axis.readings(rows, "MB/s"),
-    )
+    reading = "By node, read-ahead included."
+    return axis.chart("Read from disk", reading, rows, colours, "MB/s", words="MB/s")
 
 
 def _by_node(samples: Sequence[Sample], axis: Axis, counter: str, unit: float) -> tuple[list[Row], dict[str, str]]:
@@ -381,14 +331,10 @@ def page_cache(samples: Sequence[Sample], axis: Axis) -> Chart:
     for series, (field, _) in first.items():
         rows += axis.rows(series, _of_group(samples, names[0], field))
     colours = lines | {series: colour for series, (_, colour) in first.items()}
-    return Chart(
-        "Page cache against the limit",
-        "Memory of the control group: files (page cache), heap and everything else, and the limit that both share.",
-        extent(rows, "MB"),
-        line_chart(rows, colours, axis, "MB", dashed="limit"),
-        colours,
-        axis.readings(rows, "MB"),
+    reading = (
+        "Memory of the control group: files (page cache), heap and everything else, and the limit that both share."
     )
+    return axis.chart("Page cache against the limit", reading, rows, colours, "MB", dashed="limit")
 
 
 def _of_group(samples: Sequence[Sample], name: str, field: str) -> list[Point]:
@@ -404,11 +350,5 @@ def search_threads(samples: Sequence[Sample], axis: Axis) -> Chart:
         *axis.rows("in the queue", node_sums(with_answer, lambda node: node.search_queue)),
         *axis.rows("active", node_sums(with_answer, lambda node: node.search_active)),
     ]
-    return Chart(
-        "Search threads",
-        "Threads at work and searches that waited for one, over all nodes.",
-        extent(rows, "threads or searches"),
-        line_chart(rows, colours, axis, "threads, searches"),
-        colours,
-        axis.readings(rows, "threads, searches"),
-    )
+    reading = "Threads at work and searches that waited for one, over all nodes."
+    return axis.chart("Search threads", reading, rows, colours, "threads, searches", words="threads or searches")

@@ -32,7 +32,7 @@ def report(analysis: RunAnalysis) -> str:
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
     from lab.analysis.report_page.charts import charts  # noqa: PLC0415
     from lab.analysis.report_page.deployment import section as deployment_section  # noqa: PLC0415
-    from lab.analysis.report_page.query_charts import of_questions, ramp  # noqa: PLC0415
+    from lab.analysis.report_page.query_charts import latencies, ramp, right_answers  # noqa: PLC0415
     from lab.analysis.report_page.templates import PAGES, terms_in  # noqa: PLC0415
 
     folder, result = analysis.folder, analysis.result
@@ -51,7 +51,7 @@ def report(analysis: RunAnalysis) -> str:
         ramp=ramp(steps, bound, due) if steps else None,
         steps_head=STEPS_HEAD,
         steps=steps_rows(steps),
-        queries=load and query_section(run, result, load) | {"charts": of_questions(load)},
+        queries=load and query_section(run, result, load) | {"charts": [latencies(load), right_answers(load)]},
         deployment=run.deployment and deployment_section(run.deployment, result),
         run_sums=accounting.run_sums(run.documents),
         sink_sum=accounting.last_sink_sum(run, folder.samples),

@@ -13,6 +13,18 @@ Row = tuple[str, ...]
 IF_KNOWN = ("data_to_cache_ratio", "request_cache_hit_share")
 """Of a run without a memory limit, or whose queries cannot be cached, there is nothing to be measured."""
 
+DELAYS = ("index_delay_ms_p50", "index_delay_ms_p99")
+OF_STAGES = ("catch_up_s", DELAYS[1], "limit_docs_per_s")
+"""What a stream in stages is made for: its rate is a mean over all of them."""
+
+
+def told_twice(result: Result) -> str | tuple[()]:
+    """Beginnings of the names of delays that others tell better: the sink's own, if known, else those from outside."""
+    if value_of(result.metrics, "end_to_end_latency_ms_p50") is not None:
+        return "index_delay"
+    return "end_to_end" if value_of(result.metrics, DELAYS[0]) is not None else ()
+
+
 INDEX_COLUMNS = ("index", "all documents after", "indexing rate", "indexing latency")
 INDEX_METRICS = ("index_finish_s", "indexing_rate_docs_per_s", "indexing_latency_ms")
 

@@ -4,7 +4,7 @@ from lab.analysis.figures.load_figures import why_no_window
 from lab.analysis.report_page.queries import answers_text, clients_text, questions_text
 from lab.analysis.text import bytes_text, count, duration, number, pace_text
 from lab.records.result import Result
-from lab.records.run import Environment, Run
+from lab.records.run import Course, Environment, Run
 from lab.records.verification import Documents, Verification
 
 
@@ -44,12 +44,25 @@ def route_phrase(run: Run) -> str:
     pipeline = f"the pipeline {str(command).partition(' ')[0]}" if command else "Kafka Connect"
     if run.load == "drain":
         return f"put into Kafka and then drained through {pipeline} into"
-    rate = run.delivery.rate_docs_per_s if run.delivery else None
+    return f"streamed {_pace(run)} through Kafka and {pipeline} into"
+
+
+def _pace(run: Run) -> str:
+    if run.course:
+        return f"in stages ({stages_text(run.course)})"
     if run.delivery and run.delivery.pace:
-        return f"streamed at {pace_text(run.delivery.pace)} through Kafka and {pipeline} into"
-    if rate is None:
-        return f"streamed through Kafka and {pipeline}, as fast as possible, into"
-    return f"streamed at {number(rate)}/s through Kafka and {pipeline} into"
+        return f"at {pace_text(run.delivery.pace)}"
+    rate = run.delivery.rate_docs_per_s if run.delivery else None
+    return f"at {number(rate)}/s" if rate else "as fast as possible"
+
+
+def stages_text(course: Course) -> str:
+    """The documents of each stage, and how they came."""
+    rates = [stage.rate_docs_per_s for stage in course.stages]
+    paces = [f"at {number(rate)}/s" if rate else "all at once" for rate in rates]
+    stages = ", ".join(f"{count(stage.documents)} {pace}" for stage, pace in zip(course.stages, paces, strict=True))
+    paused = course.resumed_s and course.paused_s and course.resumed_s - course.paused_s
+    return f"{stages}; nodes paused for {duration(paused)}" if paused else stages
 
 
 def outcome_sentence(run: Run, result: Result) -> str:

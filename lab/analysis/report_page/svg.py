@@ -10,21 +10,8 @@ import altair as alt
 import vl_convert
 
 from lab.analysis.figures.rates import Point
-from lab.analysis.report_page.drawing import (
-    BLUE,
-    CONFIG,
-    GREY,
-    ORANGE,
-    SHARES,
-    amount_y,
-    cores_y,
-    curve,
-    latency_y,
-    lines,
-    share_x,
-    stacked,
-    time_x,
-)
+from lab.analysis.report_page.drawing import amount_y, cores_y, curve, latency_y, lines, share_x, stacked, time_x
+from lab.analysis.report_page.looks import BLUE, CONFIG, GREY, ORANGE, SHARES
 from lab.records.samples import Sample
 
 WIDTH, HEIGHT = 340, 180
@@ -112,6 +99,36 @@ class Axis:
     def readings(self, rows: Sequence[Row], unit: str) -> Readings:
         """The values of lines along this axis."""
         return Readings(round(self.first, 3), round(self.last, 3), " s", unit, _points(rows))
+
+    def chart(
+        self,
+        title: str,
+        reading: str,
+        rows: Sequence[Row],
+        colours: dict[str, str],
+        unit: str,
+        *,
+        words: str = "",
+        y: str = "",
+        filled: bool = False,
+        dashed: str = "",
+        note: str = "",
+    ) -> Chart:
+        """Chart of lines along this axis; a filled line is alone and needs no legend.
+
+        Args:
+            words: The unit in words, unless they are the unit's own.
+            y: Title of the upward axis, unless it is the unit.
+        """
+        return Chart(
+            title,
+            reading,
+            extent(rows, words or unit.replace("/s", " per second")),
+            line_chart(rows, colours, self, y or unit, filled=filled, dashed=dashed),
+            {} if filled else colours,
+            self.readings(rows, unit),
+            note,
+        )
 
 
 def _points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:

@@ -14,7 +14,7 @@ from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.report_page.accounting import broken_laws
-from lab.analysis.report_page.sections import IF_KNOWN
+from lab.analysis.report_page.sections import DELAYS, IF_KNOWN, OF_STAGES, told_twice
 from lab.analysis.text import count, duration, figure, sparkline
 from lab.records.result import Result
 from lab.records.samples import Sample
@@ -22,6 +22,8 @@ from lab.records.samples import Sample
 DEPLOYMENT_TIMES = ("before", "while", "after")
 
 ROWS = (
+    ("limit_docs_per_s", ("run",)),
+    ("catch_up_s", ("run",)),
     ("consumed_rate_docs_per_s", ("run",)),
     ("indexing_rate_docs_per_s", ("primaries", "total")),
     ("indexing_latency_ms", ("primaries", "total")),
@@ -32,6 +34,7 @@ ROWS = (
     ("delivery_rate_docs_per_s", ("run",)),
     ("end_to_end_latency_ms_p50", ("run",)),
     ("end_to_end_latency_ms_p99", ("run",)),
+    *((name, ("run",)) for name in DELAYS),
     ("bulk_service_time_ms_p99", ("run",)),
     ("lag_records_max", ("run",)),
     ("drain_s", ("run",)),
@@ -63,6 +66,7 @@ LINE = (("query_rate_per_s", " queries"), ("query_latency_ms_p99", " at p99"))
 """Metrics of queries in the one line of a run, and the words behind them."""
 
 QUERY_COLUMNS = ("rate", "median", "p99", "longest", "took", "errors", "wrong")
+STAGE_WORDS = {"catch_up_s": "to catch up", "index_delay_ms_p99": "to the index at p99", "limit_docs_per_s": "at most"}
 LEAST_SPARKS, MOST_SPARKS = 6, 24
 COSTS = ("cpu_s_per_million_docs", "machine_steal_percent_mean", "other_cpu_percent_mean", "index_finish_s")
 QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
@@ -104,7 +108,11 @@ def _limit(result: Result) -> str | None:
 
 
 def _main_figures(result: Result) -> Iterator[str]:
-    """Rate and latency of the load, then those of queries."""
+    """Rate and latency of the load, then those of queries; of a stream in stages its own figures."""
+    stages = [(name, value) for name in OF_STAGES if (value := value_of(result.metrics, name)) is not None]
+    if any(name not in DELAYS for name, _ in stages):
+        yield from (f"{figure(value, BY_NAME[name].unit)} {STAGE_WORDS[name]}" for name, value in stages)
+        return
     of_load = load_figures(result)
     if of_load.rate_docs_per_s is not None:
         yield of_load.explained_rate
@@ -199,6 +207,7 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
     named = {(metric.name, metric.scope) for metric in result.metrics}
     if value_of(result.metrics, "drain_s") is not None:
         named = {(name, scope) for name, scope in named if name not in OF_STREAMS}
+    named = {(name, scope) for name, scope in named if not name.startswith(told_twice(result))}
     for name, scopes in ROWS:
         for scope in scopes:
             is_known = value_of(result.metrics, name, scope) is not None or name not in IF_KNOWN

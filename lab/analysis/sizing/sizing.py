@@ -141,7 +141,7 @@ def sizing(target: Target, measured: Measured, assumed: Assumptions) -> Sizing:
         rollover_hours=written * assumed.shard_gb * 1e9 / (rate * costs.stored_bytes.most) / 3600,
         limits=(),
     )
-    return with_limits(outcome)
+    return replace(outcome, limits=tuple(limits(outcome)))
 
 
 def part(name: str, demands: Iterator[Demand], assumed: Assumptions, least: int, *, spare: float | None = None) -> Part:
@@ -245,11 +245,6 @@ def tasks_needed(target: Target, measured: Measured, assumed: Assumptions, *, wo
 
 MOST_PRIMARIES = 1024
 """Of one index, unless a node is started with es.index.max_number_of_shards. Source: Elasticsearch's IndexMetadata."""
-
-
-def with_limits(outcome: Sizing) -> Sizing:
-    """Add the limits that more machines do not lift."""
-    return replace(outcome, limits=tuple(limits(outcome)))
 
 
 def limits(outcome: Sizing) -> Iterator[str]:

@@ -12,7 +12,7 @@ import altair as alt
 from lab.analysis.figures.queries import answer_rate_series
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.folder import read_run
-from lab.analysis.report_page.drawing import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
+from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
 from lab.analysis.report_page.svg import Chart, Readings, drawn, inline
 from lab.analysis.statistics.effects import is_speed
 from lab.analysis.suite.break_even import axis_label, common_name, crossing_sentence, levels

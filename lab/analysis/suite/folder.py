@@ -66,11 +66,7 @@ def read_suite(path: Path) -> SuiteRecords:
 
 
 def read_plan(path: Path) -> SuitePlan:
-    """The plan of the suite in a folder.
-
-    Raises:
-        ProfileError: There is none, or it is one of another version.
-    """
+    """The plan of the suite in a folder; raises ProfileError if there is none, or it is one of another version."""
     return parsed(SuitePlan, content_of(path / "plan.json", A_SUITE), str(path / "plan.json"))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import altair as alt
 
-from lab.analysis.report_page.drawing import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
+from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
 from lab.analysis.report_page.svg import WIDTH, Chart, drawn, inline
 from lab.analysis.suite.names import short_name
 from lab.analysis.text import bytes_text, figure

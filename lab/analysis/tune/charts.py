@@ -6,7 +6,7 @@ from math import log
 
 import altair as alt
 
-from lab.analysis.report_page.drawing import BLUE, GREEN, GREY
+from lab.analysis.report_page.looks import BLUE, GREEN, GREY
 from lab.analysis.report_page.svg import Chart, drawn, inline
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import ratio_text

@@ -38,11 +38,7 @@ class StageRecords:
 
 
 def read_tune_plan(path: Path) -> TunePlan:
-    """The plan of the tune in a folder.
-
-    Raises:
-        ProfileError: There is none, or it is one of another version.
-    """
+    """The plan of the tune in a folder; raises ProfileError if there is none, or it is one of another version."""
     return parsed(TunePlan, content_of(path / "plan.json", A_TUNE), str(path / "plan.json"))
 
 

@@ -128,9 +128,8 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     complete = ended or confirmation is not None
     settings = settings_of(tuned, recommended)
     last_s = max((run.ended_s for each in tuned.stages for run in each.suite.runs), default=None)
-    has_start = any(each.suite.of_variant(START) for each in tuned.stages)
     of_mix = sum(row.value is not None for row in tuned.rows)
-    of_search = Findings(plan, complete, tuned.begun, has_start, confirmation, tuned.mixed, of_mix)
+    of_search = Findings(plan, complete, tuned.begun, why_void(tuned), confirmation, tuned.mixed, of_mix)
     return TuneResult(
         plan=plan,
         ended_s=last_s,
@@ -212,9 +211,18 @@ def gain_of(fit: Fit, name: str) -> Gain:
 
 def screening_headline(tuned: Tuned, runs: int) -> str:
     """Headline of a screening."""
-    if not any(each.suite.of_variant(START) for each in tuned.stages):
-        return "This screening is void: no run of the start is verified; the report of stage 1 says why."
+    if why := why_void(tuned):
+        return f"This screening is void: {why}."
     return told_groups(tuned.mixed, len(tuned.plan.candidates), runs)
+
+
+def why_void(tuned: Tuned) -> str | None:
+    """Why there is nothing to compare with; `None` where a run of the start is verified."""
+    if any(each.suite.of_variant(START) for each in tuned.stages):
+        return None
+    if any(run.variant == START and not run.warm_up for each in tuned.stages for run in each.suite.runs):
+        return "no run of the start is verified; the report of stage 1 says why"
+    return "the time was over before a run of the start counted; give it more --minutes"
 
 
 def counted(stage: StageRecords) -> Iterator[CountedRun]:

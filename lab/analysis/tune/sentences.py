@@ -34,7 +34,7 @@ class Findings:
 
     Attributes:
         stages: How many have begun.
-        has_start: Whether a run of the start is verified.
+        void: Why there is nothing to compare with; `None` where a run of the start is verified.
         confirmation: Of what was chosen; `None` where nothing was, or it has not ended.
         mixed: What each candidate gives in combinations drawn at random.
         runs: Of the mix.
@@ -43,7 +43,7 @@ class Findings:
     plan: TunePlan
     complete: bool
     stages: int
-    has_start: bool
+    void: str | None
     confirmation: Confirmation | None
     mixed: Sequence[MixedEffect] = ()
     runs: int = 0
@@ -92,8 +92,8 @@ def headline(search: Findings) -> str:
     if not search.complete:
         begun = "1 stage has" if search.stages == 1 else f"{search.stages} stages have"
         return f"Not finished: {begun} begun; resume it."
-    if not search.has_start:
-        return "This tune is void: no run of the start is verified; the report of stage 1 says why."
+    if search.void:
+        return f"This tune is void: {search.void}."
     if search.confirmation is None:
         within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
         if not search.is_known:

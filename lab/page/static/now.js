@@ -104,7 +104,7 @@ function showLimit(state) {
   reveal(find("now-limit"), !state.ended && Boolean(limit || state.phase === "load"));
   rebuild(find("now-limit"), text, () => limit
     ? ["Limited by ", make("strong", {}, limit.stage), `: ${limit.evidence}`]
-    : ["Limit not identified: no stage was saturated in the last 10 s."]);
+    : ["Limit not identified in the last 10 s."]);
 }
 
 function showWarnings(warnings) {

@@ -63,10 +63,15 @@ def missing_pipeline(profile: Profile, root: Path) -> str | None:
 
 
 def missing_program(word: str, root: Path) -> str | None:
-    """What to say when the program of a command is not there."""
+    """What to say when the program of a command is not there, or may not be executed."""
     program = string.Template(word).safe_substitute(own_values(root))
-    path = shutil.which(str(root / program) if "/" in program else program)
-    return None if path else f"sink.command: {program}: no such program here; install it, or give its path"
+    if shutil.which(str(root / program) if "/" in program else program):
+        return None
+    if "/" in program and (root / program).is_file():
+        return (
+            f"sink.command: {program}: not executable; chmod +x it, or put its interpreter first, such as ${{python}}"
+        )
+    return f"sink.command: {program}: no such program here; install it, or give its path"
 
 
 def missing_class(profile: Profile, root: Path) -> str | None:

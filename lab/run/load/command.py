@@ -25,11 +25,7 @@ class CommandPipeline(ProgramPipeline):
         self._values = values
 
     def prepare(self) -> None:
-        """Fill in the placeholders.
-
-        Raises:
-            ProfileError: One is unknown.
-        """
+        """Fill in the placeholders; raises ProfileError if one is unknown."""
         self._words = filled_command(self._words, self._values)
 
     def command(self) -> Sequence[str]:
@@ -48,11 +44,15 @@ def filled_command(words: Sequence[str], values: Mapping[str, str]) -> list[str]
         values: What stands for `${kafka_bootstrap}`, `${topic}`, `${group}` …
 
     Raises:
-        ProfileError: A placeholder is unknown.
+        ProfileError: A placeholder is unknown, or a dollar sign begins none.
     """
+    if broken := next((n for n, word in enumerate(words, 1) if not string.Template(word).is_valid()), None):
+        raise ProfileError(
+            f"sink.command: word {broken}: a dollar sign begins no placeholder; write $$ for a plain one"
+        )
     try:
         return [string.Template(word).substitute(values) for word in words]
-    except (KeyError, ValueError) as error:
+    except KeyError as error:
         names = ", ".join(f"${{{name}}}" for name in values)
         raise ProfileError(f"sink.command: unknown placeholder {error}; there are: {names}") from error
 

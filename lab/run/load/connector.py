@@ -73,11 +73,7 @@ class Connector(Pipeline):
         self._worker.wait_until_running(self._run.names.connector)
 
     def has_ended(self) -> bool:
-        """Never true.
-
-        Raises:
-            StackError: A task has failed.
-        """
+        """Never true; raises StackError if a task has failed."""
         self._worker.running_tasks(self._run.names.connector)
         return False
 

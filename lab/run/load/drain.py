@@ -66,10 +66,11 @@ class DrainWatch:
             return True
         became = "indexed or committed" if self._goal == "either" else self._goal
         so_far = f"{reached:,} of {self._records:,} records are {became}"
+        where = WHERE_TO_LOOK[self._goal]
         if now_s - self._moved_s > STALLED_S:
-            raise StackError(f"load: no progress for {STALLED_S:.0f} s: {so_far}; {WHERE_TO_LOOK[self._goal]}")
+            raise StackError(f"load: no progress for {STALLED_S:.0f} s: {so_far}; {where}")
         if now_s - self._started_s > self._timeout_s:
-            raise StackError(f"load: not done after load.timeout_s = {self._timeout_s:g} s: {so_far}")
+            raise StackError(f"load: not done after load.timeout_s = {self._timeout_s:g} s: {so_far}; {where}")
         return False
 
     def _follow(self, sample: Sample, now_s: float) -> None:

@@ -33,11 +33,7 @@ class Host:
 
     @classmethod
     def parsed(cls, text: str) -> "Host":
-        """What a user has written, `[USER@]HOST[:FOLDER]`.
-
-        Raises:
-            ProfileError: It is no host.
-        """
+        """What a user has written, `[USER@]HOST[:FOLDER]`; raises ProfileError if it is no host."""
         match = HOST.fullmatch(text)
         if match is None:
             raise ProfileError(f"--driver: got {text}, expected [USER@]HOST[:FOLDER], such as load-1:sluice")

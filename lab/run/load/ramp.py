@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 
 from hdrh.histogram import HdrHistogram
 
@@ -23,31 +24,25 @@ AGES_WITHIN_S = 10.0
 POLL_S = 0.1
 
 
+@dataclass(eq=False)
 class RisingStream:
     """The steps of one ramp over the documents of a run.
 
-    Args:
+    Attributes:
         latest: The newest sample.
         check: Raises an error if what takes part in the run has ended.
     """
 
-    def __init__(
-        self,
-        producing: Producing,
-        sink: Sink,
-        ramp: Ramp,
-        rate_docs_per_s: float,
-        *,
-        latest: Callable[[], Sample | None],
-        check: Callable[[], None],
-    ) -> None:
-        self._producing = producing
-        self._sink = sink
-        self._check = check
-        self._ramp = ramp
-        self._rate_docs_per_s = rate_docs_per_s
-        self._latest = latest
-        self._documents = producing.run.dataset.documents
+    producing: Producing
+    sink: Sink
+    ramp: Ramp
+    rate_docs_per_s: float
+    _: KW_ONLY
+    latest: Callable[[], Sample | None]
+    check: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self._documents = self.producing.run.dataset.documents
         self._next = 0
         self._is_behind = False
         self._parts: list[Delivered] = []
@@ -58,14 +53,14 @@ class RisingStream:
         Before the first step come some seconds at its rate that are none: what waits for the sink to start would break
         the bound. Every document of the dataset is produced in the end, so that the run is verified as every other one.
         """
-        self._produce(min(self._documents, round(self._rate_docs_per_s * WARM_UP_S)), self._rate_docs_per_s)
+        self._produce(min(self._documents, round(self.rate_docs_per_s * WARM_UP_S)), self.rate_docs_per_s)
         steps = tuple(self._steps())
         if self._next < self._documents:
-            self._parts.append(self._producing.step(self._next, self._documents, None, self._check))
-        return total_in_sequence(self._parts), DocumentRamp(p99_bound_ms=self._ramp.p99_ms, steps=steps)
+            self._parts.append(self.producing.step(self._next, self._documents, None, self.check))
+        return total_in_sequence(self._parts), DocumentRamp(p99_bound_ms=self.ramp.p99_ms, steps=steps)
 
     def _steps(self) -> Iterator[RampStep]:
-        rates = ramp_rates(self._rate_docs_per_s, self._ramp.factor)
+        rates = ramp_rates(self.rate_docs_per_s, self.ramp.factor)
         rate: float | None = next(rates)
         while rate is not None and (step := self._step(rate)) is not None:
             yield step
@@ -96,17 +91,17 @@ class RisingStream:
     def _produce(self, documents: int, rate: float) -> None:
         """So many more documents at a rate, and until the sink has caught up."""
         if documents:
-            self._parts.append(self._producing.step(self._next, self._next + documents, rate, self._check))
+            self._parts.append(self.producing.step(self._next, self._next + documents, rate, self.check))
             self._next += documents
             self._is_behind = not self._catch_up(CAUGHT_UP_WITHIN_S)
 
     def _documents_at(self, rate: float) -> int:
         """Documents that a step at this rate produces."""
-        return max(1, round(rate * self._ramp.step_s))
+        return max(1, round(rate * self.ramp.step_s))
 
     def _is_broken(self, step: RampStep) -> bool:
         is_late = step.answered < LEAST_ANSWERED * self._documents_at(step.rate_per_s)
-        return is_late or step.latency_ms["p99"] > self._ramp.p99_ms
+        return is_late or step.latency_ms["p99"] > self.ramp.p99_ms
 
     def _catch_up(self, within_s: float) -> bool:
         """Wait until the sink is done with all that Kafka has taken; whether it is in time."""
@@ -114,13 +109,13 @@ class RisingStream:
         deadline = time.monotonic() + within_s
         acknowledged_s = CLOCK.now_s()
         while time.monotonic() < deadline:
-            self._check()
-            sample = self._latest()
+            self.check()
+            sample = self.latest()
             if sample and sample.sink and sample.at_s > acknowledged_s:
                 sink = sample.sink
                 if sink.records_read >= delivered and not sink.records_in_flight:
                     return True
-            self._producing.run.progress.update(0, "the sink catches up")
+            self.producing.run.progress.update(0, "the sink catches up")
             time.sleep(POLL_S)
         return False
 
@@ -131,7 +126,7 @@ class RisingStream:
             StackError: The sink does not tell them, so that no step could be judged.
         """
         deadline = time.monotonic() + AGES_WITHIN_S
-        while (encoded := (histograms := self._sink.histograms()).record_age) is None:
+        while (encoded := (histograms := self.sink.histograms()).record_age) is None:
             if time.monotonic() > deadline:
                 lost = f" ({histograms.lost})" if histograms.lost else ""
                 raise StackError(

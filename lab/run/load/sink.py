@@ -148,10 +148,20 @@ class Sink:
                 if not is_done:
                     self.run.children.pop("sink", None)
                 wait_for_sample_after(ended_s, latest)
+                if not is_done:
+                    self._refuse_idle_end(watch, latest())
                 break
             self.run.progress.update(watch.position, watch.detail)
             time.sleep(POLL_S)
         self.run.progress.update(delivered, "")
+
+    def _refuse_idle_end(self, watch: DrainWatch, sample: Sample | None) -> None:
+        """Refuse a pipeline that has ended well and did nothing; without figures, verification judges it."""
+        if sample is None or sample.kafka is None or sample.elasticsearch is None:
+            return
+        watch.done(sample)
+        if self.run.profile.verify.expect == "stored" and not watch.position:
+            raise self._failure("ended without an error, but has stored and committed nothing")
 
     def ended_s(self) -> float | None:
         """When it ended by itself, as a connector never does; what is missing then, verification finds.
@@ -168,11 +178,7 @@ class Sink:
         return self._ended_s
 
     def refuse_end(self) -> None:
-        """Refuse that it ends while documents are still being produced.
-
-        Raises:
-            StackError: It has.
-        """
+        """Refuse that it ends while documents are still being produced; raises StackError if it has."""
         if self.ended_s() is not None:
             raise self._failure("ended before the last document was produced")
 
@@ -207,11 +213,7 @@ class Sink:
         return StackError(f"{context.name}: {what}; its log is {context.log}", last_lines_of(context.log))
 
     def _asked(self, method: Callable[[], T]) -> T:
-        """The answer of a pipeline.
-
-        Raises:
-            StackError: A method of an installed one has failed.
-        """
+        """The answer of a pipeline; raises StackError if a method of an installed one has failed."""
         try:
             return method()
         except SluiceError:

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 
-from lab.errors import ProfileError, StackError
+from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.profiles.models import Stream
 from lab.profiles.suites import rate_docs_per_s
@@ -55,11 +55,7 @@ class Stages:
 
     @property
     def node_pids(self) -> list[int]:
-        """Processes of the cluster's nodes.
-
-        Raises:
-            StackError: None is running any more.
-        """
+        """Processes of the cluster's nodes; raises StackError if none is running any more."""
         pids = self._producing.run.target.process_ids()
         nodes = [pid for name, pid in pids.items() if name.startswith("elasticsearch-")]
         if not nodes:
@@ -84,15 +80,7 @@ class Stages:
         """Refuse what cannot be done, before anything is produced."""
         if self._section.pause:
             self.node_pids  # noqa: B018 - raises
-        earlier, whole = (
-            sum(stage.documents or 0 for stage in self._section.stages),
-            self._producing.run.dataset.documents,
-        )
-        if earlier >= whole:
-            raise ProfileError(
-                f"load.stages: got {earlier:,} documents before the last stage, expected fewer than the {whole:,} of "
-                "the dataset; the last stage has the rest"
-            )
+        self._section.refuse_documents(self._producing.run.dataset.documents)
 
     def _stage(self, number: int) -> None:
         stage, done = self._section.stages[number], sum(each.documents for each in self._stages)

@@ -16,7 +16,7 @@ from lab.records.samples import Sample
 from lab.records.verification import Documents
 from lab.run.load.drain import wait_for_sample_after
 from lab.run.phases import RunContext, wait_for_merges
-from lab.run.prepare import create_indices, remove_earlier, remove_topics
+from lab.run.prepare import create_index, remove_earlier, remove_topics
 from lab.run.query.ask import try_questions_out
 from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.parts import Accounting, verify_parts
@@ -78,13 +78,10 @@ class Loading(ABC, Generic[L]):
         Raises:
             ProfileError: A server refuses a setting, the mapping or a question.
         """
-        run = self.run
-        self.unassigned = create_indices(
-            self.clients.cluster,
-            run.profile,
-            run.names,
-            run.folder.run_id,
-            target_settings=run.target.index_settings,
+        run, cluster, settings = self.run, self.clients.cluster, self.run.target.index_settings
+        self.unassigned = sum(
+            create_index(cluster, run.profile, index, run.folder.run_id, target_settings=settings)
+            for index in run.names.indices
         )
         try_questions_out(run)
         remove_topics(self.clients.kafka, run.names, kept=run.inputs.topic_names if run.inputs else ())

@@ -192,11 +192,7 @@ def refuse_foreign_actors() -> None:
 
 
 def rally_record(race: Path, load: Rally, corpus: Corpus, *, entities: int, prepared_s: float) -> RallyLoad:
-    """What Rally says it did.
-
-    Raises:
-        StackError: Its `race.json` is not as expected.
-    """
+    """What Rally says it did; raises StackError if its `race.json` is not as expected."""
     try:
         version = str(json.loads(race.read_bytes())["rally-version"])
         errors = [line.value for line in read_summary(race) if line.metric == "error rate"]

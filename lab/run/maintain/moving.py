@@ -87,11 +87,7 @@ class Moving:
         return copies
 
     def pause(self, obstacle: Callable[[], str] = str) -> None:
-        """Wait for the next poll.
-
-        Raises:
-            StackError: The deployment takes longer than the profile allows.
-        """
+        """Wait for the next poll; raises StackError if the deployment takes longer than the profile allows."""
         self.check()
         if time.monotonic() > self._deadline:
             raise StackError(

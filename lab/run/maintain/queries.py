@@ -9,8 +9,6 @@ from lab.records.queries import QueryLoadResult
 from lab.run.phases import RunContext
 from lab.run.query.send import QuerySending
 
-WHEN = ("before", "while", "after")
-
 
 def nothing() -> None:
     """Nothing is to be looked after."""

@@ -57,11 +57,7 @@ class Searchable:
         return self._documents
 
     def wait(self, stop: threading.Event) -> None:
-        """Return when there are some.
-
-        Raises:
-            SearchableError: There are none in time.
-        """
+        """Return when there are some; raises SearchableError if there are none in time."""
         within_s = FIRST_WITHIN_S + self._hold_s
         deadline = time.monotonic() + within_s
         while not self._documents and not stop.wait(0.05):

@@ -83,20 +83,12 @@ class QuerySending:
         self._tell("stop")
 
     def follow(self) -> None:
-        """Take note of what it has said by now.
-
-        Raises:
-            StackError: It has failed.
-        """
+        """Take note of what it has said by now; raises StackError if it has failed."""
         while (word := self._answer(0)) is not None:
             self._note(word)
 
     def result(self) -> QueryLoadResult:
-        """Follow it to its last word.
-
-        Raises:
-            StackError: It has failed, or takes longer than the profile allows.
-        """
+        """Follow it to its last word; raises StackError if it has failed, or takes longer than the profile allows."""
         stated = self._run.profile.maintain if self._section == "maintain" else None
         timeout_s = (stated or self._run.profile.load).timeout_s
         deadline = time.monotonic() + timeout_s

@@ -215,30 +215,42 @@ def altered(
     ]
 
 
+@dataclass(frozen=True)
+class Found:
+    """What an index holds against what was to be in it.
+
+    Attributes:
+        missing_named: Ids of some of the missing documents, or their keys.
+        sampled: Documents whose contents were compared.
+        contents: How, as in `Verification`.
+    """
+
+    comparison: Comparison
+    contents: str
+    missing_named: Sequence[str] = ()
+    sampled: int = 0
+    mismatches: Sequence[str] = ()
+    not_compared: tuple[str, ...] = ()
+
+
 def account_for(
     records: DeliveredRecords,
-    comparison: Comparison,
+    found: Found,
     letters: Sequence[DeadLetter],
     *,
-    missing_named: Sequence[str],
-    sampled: int,
-    mismatches: Sequence[str],
     refusals: Sequence[str] = (),
     unindexed: Unindexed = NONE_UNINDEXED,
 ) -> tuple[Documents, Verification]:
     """The accounting of the run, and a sentence for each sum that does not add up.
 
     Args:
-        missing_named: Ids of some of the missing documents.
-        sampled: Documents that were compared with the dataset.
-        mismatches: Ids of those that differ from it.
         refusals: Problems that the load itself has seen, a sentence each.
         unindexed: Records that the sink's ledger accounts for elsewhere.
     """
-    comparison = without_unindexed(comparison, records, len(letters), unindexed.records(len(letters)))
-    if unindexed.records(len(letters)):
-        # Which of the absent ids are the lost ones, a count does not tell.
-        missing_named = ()
+    elsewhere = unindexed.records(len(letters))
+    comparison = without_unindexed(found.comparison, records, len(letters), elsewhere)
+    # Which of the absent ids are the lost ones, a count does not tell.
+    missing_named = () if elsewhere else found.missing_named
     documents = Documents(
         produced=records.produced,
         delivered=records.delivered,
@@ -252,13 +264,13 @@ def account_for(
         deleted=comparison.deleted,
         missing=len(comparison.missing),
         unexpected=comparison.unexpected + comparison.duplicates,
-        sampled=sampled,
-        sample_mismatches=len(mismatches),
+        sampled=found.sampled,
+        sample_mismatches=len(found.mismatches),
     )
     problems = (
         *refusals,
         *delivery_problems(documents, records.in_topic, records.failures),
-        *storage_problems(documents, comparison, missing_named, mismatches),
+        *storage_problems(documents, comparison, missing_named, found.mismatches),
     )
     return documents, Verification(
         verified=not problems,
@@ -312,7 +324,9 @@ def index_problems(
     """
     if missing := len(comparison.missing):
         names = f", such as {', '.join(missing_named[:NAMED])}" if missing_named else ""
-        yield f"{counted(missing, 'is', 'are')} missing from the index{names}"
+        is_empty = not (comparison.indexed or comparison.unexpected or comparison.duplicates)
+        advice = " (it is empty: check which index the pipeline writes to)" if is_empty else ""
+        yield f"{counted(missing, 'is', 'are')} missing from the index{advice}{names}"
     if comparison.unexpected:
         yield f"{counted(comparison.unexpected, 'in the index was', 'in the index were')} not produced by {origin}"
     if comparison.duplicates:

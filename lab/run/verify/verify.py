@@ -15,8 +15,8 @@ from lab.run.names import Names
 from lab.run.verify.accounting import (
     NAMED,
     NONE_UNINDEXED,
-    Comparison,
     DeliveredRecords,
+    Found,
     Hashes,
     Unindexed,
     account_for,
@@ -227,34 +227,9 @@ def verify(
     else:
         found = by_ids(target, ids, letters, cluster, on_progress)
     documents, verification = account_for(
-        records,
-        found.comparison,
-        letters,
-        missing_named=found.missing_named,
-        sampled=found.sampled,
-        mismatches=found.mismatches,
-        refusals=refusals,
-        unindexed=target.unindexed.get(topic, NONE_UNINDEXED),
+        records, found, letters, refusals=refusals, unindexed=target.unindexed.get(topic, NONE_UNINDEXED)
     )
     return documents, verification.model_copy(update={"contents": found.contents, "not_compared": found.not_compared})
-
-
-@dataclass(frozen=True)
-class Found:
-    """What an index holds against what was to be in it.
-
-    Attributes:
-        missing_named: Ids of some of the missing documents, or their keys.
-        sampled: Documents whose contents were compared.
-        contents: How, as in `Verification`.
-    """
-
-    comparison: Comparison
-    contents: str
-    missing_named: Sequence[str] = ()
-    sampled: int = 0
-    mismatches: Sequence[str] = ()
-    not_compared: tuple[str, ...] = ()
 
 
 def by_ids(

@@ -1,6 +1,7 @@
 """JSON objects of a text: one per line, in an array, pretty-printed, or one behind the other."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import chain
 from typing import BinaryIO, Final
@@ -17,10 +18,13 @@ LONGEST_LINE_BYTES: Final = 1 << 24
 LARGEST_OBJECT_BYTES: Final = 100 << 20
 """Elasticsearch takes no larger request (`http.max_content_length`); a file with a brace too many ends here."""
 
-BETWEEN: Final = re.compile(rb"[\s,\x1e]*")
-"""White space and commas, and the separator of RFC 7464."""
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+BETWEEN: Final = re.compile(rb"(?:[\s,\x1e]|\xef\xbb\xbf)*")
+"""White space and commas, the separator of RFC 7464, and the marks of files that were joined."""
 TOKEN: Final = re.compile(rb'"(?:[^"\\\r\n]++|\\[^\r\n])*+"|[{}\[\]"]')
 """A string as a whole, else a bracket; a quotation mark alone begins a string that does not end yet."""
+NO_JSON: Final = "text that is no JSON"
+AS_LINES: Final = "jq -cR '{{message: .}}' {path} > documents.ndjson"
 IN_STRING: Final = re.compile(rb'(?:[^"\\\r\n]++|\\[^\r\n])*+')
 
 
@@ -35,7 +39,7 @@ def json_documents(stream: BinaryIO, path: str) -> Iterator[Document]:
     number, first = first_line(stream)
     if is_document(first):
         for line_number, line in enumerate(chain([first], stream), number):
-            if text := line.strip():
+            if text := line.strip().removeprefix(BYTE_ORDER_MARK):
                 yield Document(f"{path}:{line_number}", text)
         return
     yield from _Scan(chain([first], iter(lambda: stream.read(CHUNK_BYTES), b"")), path, number).documents()
@@ -70,6 +74,7 @@ class _Scan:
 
     def documents(self) -> Iterator[Document]:
         """Each object with the line on which it begins."""
+        is_first = True
         while self._skip():
             bracket = self._buffer[self._at : self._at + 1]
             if bracket == (b"]" if self._in_array else b"["):
@@ -78,8 +83,12 @@ class _Scan:
             elif bracket == b"{":
                 place = self._place
                 yield Document(place, self._object().replace(b"\r", b" ").replace(b"\n", b" "))
+                is_first = False
             else:
-                raise DatasetError(f"{self._place}: got {self._kind()}, expected a JSON object")
+                kind = self._kind()
+                lines = f"; if its lines are to be documents, {AS_LINES.format(path=shlex.quote(self._path))}"
+                hint = lines if is_first and kind == NO_JSON else ""
+                raise DatasetError(f"{self._place}: got {kind}, expected a JSON object{hint}")
         if self._in_array:
             raise DatasetError(f"{self._path}: its array does not end; the file is cut off")
 
@@ -158,4 +167,4 @@ class _Scan:
         try:
             return "an array in an array" if value[0] == b"[" else kind_of(loaded(value[0]))  # type: ignore[index]
         except orjson.JSONDecodeError:
-            return "text that is no JSON"
+            return NO_JSON

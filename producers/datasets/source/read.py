@@ -48,6 +48,8 @@ def files_of(path: str) -> list[str]:
     Raises:
         DatasetError: There are none, or a link among them leads to no file.
     """
+    if not path:
+        raise DatasetError("path: is empty, expected a file, a folder or a pattern")
     if track := track_in(path):
         return [file.path for file in corpus_files(track)]
     if Path(path).is_dir():

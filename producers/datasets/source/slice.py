@@ -99,11 +99,7 @@ def line_of(record: SliceRecord) -> bytes:
 
 
 def record_in(line: bytes) -> SliceRecord:
-    """The record of a line.
-
-    Raises:
-        ValueError: It is none, or KeyError, or TypeError.
-    """
+    """The record of a line; raises ValueError if it is none, or KeyError, or TypeError."""
     named = orjson.loads(line)
     headers = tuple((str(name), _bytes(value)) for name, value in named["headers"])
     timestamp_ms, partition, offset = (int(named[name]) for name in ("timestamp_ms", "partition", "offset"))
@@ -143,11 +139,7 @@ def header_in(path: str, head: bytes) -> dict[str, Any]:
 
 
 def slice_lines(path: str) -> Iterator[tuple[int, bytes, SliceRecord]]:
-    """Line number, line and record of each record of a slice.
-
-    Raises:
-        DatasetError: The file is cut off or damaged.
-    """
+    """Line number, line and record of each record of a slice; raises DatasetError if the file is cut off or damaged."""
     with unpacked(path) as content:
         due = header_in(path, content.head)["records"]
         number = 1

@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 
 from producers.dataset import DatasetError
-from producers.datasets.source.document import Document
+from producers.datasets.source.document import Document, not_utf8
 from producers.datasets.source.unpack import HEAD_BYTES, readable, unpacked
 from producers.datasets.source.unreadable import BINARY
 from producers.json_values import JSON_NUMBER
@@ -136,10 +136,7 @@ def _rows(path: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
                     raise DatasetError(f"{path}:{place}: got {len(row)} fields, expected {len(names)} as in the header")
                 yield place, row
         except UnicodeDecodeError as error:
-            raise DatasetError(
-                f"{path}:{line}: is not UTF-8 text; convert it, as by "
-                f"`iconv -f WINDOWS-1252 -t UTF-8 {path} > documents.csv`"
-            ) from error
+            raise not_utf8(f"{path}:{line}", "csv") from error
         except csv.Error as error:
             raise DatasetError(f"{path}:{reader.line_num}: is no CSV: {error}") from error
 
@@ -156,7 +153,7 @@ def _checked_names(place: str, row: Sequence[str]) -> list[str]:
         if not name or JSON_NUMBER.fullmatch(name):
             got = f"got {name}" if name else "has no name"
             raise DatasetError(
-                f"{place}: column {number}: {got}, expected a field name; the first line names the fields"
+                f"{place}: column {number}: {got}, expected a field name: the first line of a table names the fields"
             )
         if name in names[: number - 1]:
             raise DatasetError(f"{place}: column {number}: {name} occurs twice, expected different field names")
@@ -183,7 +180,7 @@ def parquet_documents(path: str) -> Iterator[Document]:
             with duckdb.connect(config=settings) as connection:
                 described = connection.execute("FROM read_parquet(?) LIMIT 0", source).description
                 names = [name for name, *_ in described]
-                columns = ", ".join(_column(name, str(kind)) for name, kind, *_ in described)
+                columns = ", ".join(_column(_quoted(name), kind) for name, kind, *_ in described)
                 found = connection.execute(f"SELECT {columns} FROM read_parquet(?)", source)  # noqa: S608
                 rows = chain.from_iterable(iter(lambda: found.fetchmany(ROWS_AT_ONCE), []))
                 for number, row in enumerate(rows, 1):
@@ -194,20 +191,40 @@ def parquet_documents(path: str) -> Iterator[Document]:
             raise DatasetError(f"{path}: cannot be read: {first}") from error
 
 
-def _column(name: str, kind: str) -> str:
-    """A column in SQL, without the digits that a 32-bit number gets as one of 64 bits, and with all of an instant."""
-    quoted = '"' + name.replace('"', '""') + '"'
-    if kind == "DATE" or re.match(r"TIMESTAMP[^\[]*$", kind):
-        value = f"replace({quoted}::VARCHAR, ' ', 'T')" if kind == "TIMESTAMP_NS" else quoted
-        return f"CASE WHEN isfinite({quoted}) THEN {value} END"
-    if (wide := _with_floats_as("DOUBLE", kind)) != kind:
-        return f"{quoted}::{_with_floats_as('VARCHAR', kind)}::{wide}"
-    return quoted
+def _column(at: str, kind: Any, depth: int = 0) -> str:
+    """A value in SQL, without the digits that a 32-bit number gets as one of 64 bits, and with all of an instant.
+
+    Args:
+        at: The value as it is, in SQL.
+        kind: DuckDB's type of it.
+        depth: Lists and maps that it is in.
+    """
+    if kind.id in {"list", "map", "struct"}:
+        return _nested(at, kind, depth)
+    if kind.id == "float":
+        return f"{at}::VARCHAR::DOUBLE"
+    if kind.id not in {"date", "timestamp", "timestamp with time zone", "timestamp_ns"}:
+        return at
+    value = f"replace({at}::VARCHAR, ' ', 'T')" if kind.id == "timestamp_ns" else at
+    return f"CASE WHEN isfinite({at}) THEN {value} END"
 
 
-def _with_floats_as(other: str, kind: str) -> str:
-    """A type with another one for FLOAT, also in structs, lists and maps, where names may hold that word in quotes."""
-    return re.sub(r'("(?:[^"]|"")*")|\bFLOAT\b', lambda found: found[1] or other, kind)
+def _nested(at: str, kind: Any, depth: int) -> str:
+    each = f"x{depth}"
+    if kind.id == "list":
+        return f"list_transform({at}, lambda {each}: {_column(each, kind.children[0][1], depth + 1)})"
+    if kind.id == "map":
+        return f"map_from_entries(list_transform(map_entries({at}), lambda {each}: {_packed(each, kind, depth + 1)}))"
+    return f"CASE WHEN {at} IS NOT NULL THEN {_packed(at, kind, depth)} END"
+
+
+def _packed(at: str, kind: Any, depth: int) -> str:
+    fields = ((_quoted(name), of) for name, of in kind.children)
+    return f"struct_pack({', '.join(name + ' := ' + _column(at + '.' + name, of, depth) for name, of in fields)})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _json_of(fields: dict[str, Any]) -> bytes:

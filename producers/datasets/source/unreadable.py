@@ -1,6 +1,7 @@
 """Files that hold no documents we can read, each with the command that makes some of it."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Final
 
@@ -36,14 +37,9 @@ UNREADABLE: Final[Mapping[bytes, tuple[str, str]]] = {
 
 
 def refuse_unreadable(path: str, head: bytes, *, is_packed: bool) -> None:
-    """Refuse a file by its first bytes.
-
-    Raises:
-        DatasetError: They are those of a form that is not read.
-    """
+    """Refuse a file by its first bytes; raises DatasetError if they are those of a form that is not read."""
     for pattern, (kind, command) in UNREADABLE.items():
         if re.match(pattern, head, re.DOTALL):
             packed = " (compressed)" if is_packed else ""
-            raise DatasetError(
-                f"{path}: got {kind}{packed}, expected JSON, CSV or Parquet; {command.format(path=path)}"
-            )
+            convert = command.format(path=shlex.quote(path))
+            raise DatasetError(f"{path}: got {kind}{packed}, expected JSON, CSV or Parquet; {convert}")

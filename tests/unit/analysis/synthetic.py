@@ -11,7 +11,19 @@ import orjson
 from hdrh.histogram import HdrHistogram
 
 from lab.records.queries import QuestionAnswers
-from lab.records.run import Delivery, DirectLoad, Environment, Phase, RallyLoad, Run, RunWarning, Server, SinkHistograms
+from lab.records.run import (
+    Course,
+    Delivery,
+    DirectLoad,
+    Environment,
+    Phase,
+    RallyLoad,
+    Run,
+    RunWarning,
+    Server,
+    SinkHistograms,
+    StageRecord,
+)
 from lab.records.samples import (
     ElasticsearchSample,
     IndexCounters,
@@ -444,3 +456,13 @@ def elsewhere(truth: Truth) -> tuple[Run, list[Sample]]:
     moved = here.model_copy(update={"target": "remote", "servers": servers})
     made = run(truth).model_copy(update={"environment": moved})
     return with_warnings(made, servers_elsewhere()), with_samples(samples(truth), lambda _: {"processes": {}})
+
+
+def in_stages(truth: Truth) -> Run:
+    """A stream whose first stage was drained, and whose second one came at once."""
+    drained, spike = (
+        StageRecord(documents=10, rate_docs_per_s=None, started_s=began_s, ended_s=began_s + 1)
+        for began_s in (1.0, 2.0)
+    )
+    course = Course(stages=(drained, spike), limit_docs_per_s=100.0)
+    return run(truth).model_copy(update={"load": "stream", "course": course})

@@ -108,6 +108,24 @@ def test_a_file_that_has_changed_is_another_input(tmp_path: Path) -> None:
     assert compared(one, one).differing == compared(old, old).differing == {}
 
 
+def test_files_of_one_content_are_one_input_wherever_they_lie(tmp_path: Path) -> None:
+    """The hash tells; without one, the path does."""
+    one, other, third, fourth = (
+        analyse(
+            written(
+                tmp_path / name,
+                run(Truth()).model_copy(update={"content_hash": content}),
+                samples(Truth()),
+                {**PROFILE, "dataset": {"name": "file", "path": f"{name}.ndjson"}},
+            )
+        )
+        for name, content in (("a", "c0ffee"), ("b", "c0ffee"), ("c", None), ("d", None))
+    )
+
+    assert compared(one, other).differing == {}
+    assert compared(third, fourth).differing == {"dataset.path": ("c.ndjson", "d.ndjson")}
+
+
 def of_mapping(path: Path, content: str | None, properties: dict[str, Any] | None = None) -> RunAnalysis:
     """A run that has sent a mapping with this hash and these fields."""
     contents = None if content is None else {"mapping": content, "sink.connector": "c0ffee"}

@@ -12,11 +12,11 @@ from lab.analysis.result import analyse, write_result
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
 from lab.records.result import Result, Window
-from lab.records.run import Course, Run, SinkHistograms, StageRecord, WarningKind
+from lab.records.run import SinkHistograms, WarningKind
 from lab.records.samples import ElasticsearchSample, ProcessSample, Sample
 from tests.unit.analysis.deployment_truth import deployed_run
 from tests.unit.analysis.query_truth import QueryTruth, analysed, step
-from tests.unit.analysis.synthetic import START_S, Truth, into_indices, run, samples, with_samples, written
+from tests.unit.analysis.synthetic import START_S, Truth, in_stages, into_indices, run, samples, with_samples, written
 from tests.unit.messages import MakeMessage
 
 ROOT = Path(__file__).parents[3]
@@ -299,16 +299,6 @@ def test_every_metric_is_on_its_page_with_its_scopes() -> None:
         for share in all_.split(",")
     }
     assert on_page == {of.name: ", ".join(kind.documented for kind in kinds_of(of.name)) for of in DEFINITIONS}
-
-
-def in_stages(truth: Truth) -> Run:
-    """A stream whose first stage was drained, and whose second one came at once."""
-    drained, spike = (
-        StageRecord(documents=10, rate_docs_per_s=None, started_s=began_s, ended_s=began_s + 1)
-        for began_s in (1.0, 2.0)
-    )
-    course = Course(stages=(drained, spike), limit_docs_per_s=100.0)
-    return run(truth).model_copy(update={"load": "stream", "course": course})
 
 
 def test_nothing_is_said_to_limit_a_stream_in_stages(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from lab import display
 from lab.analysis.text import NARROW_SPACE
-from lab.console import PipeProofConsole
+from lab.console import PipeProofConsole, by_reason
 from lab.display import RunDisplay, StackDisplay
 from tests.unit.messages import MakeMessage
 
@@ -223,3 +223,10 @@ def test_a_help_that_nobody_reads_is_no_failure() -> None:
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_reason_that_several_share_is_said_once() -> None:
+    """In the order in which the reasons come; what else has a reason of its own keeps it."""
+    left_out = (("tasks=2", "too many"), ("rsyslog", "not installed"), ("tasks=4", "too many"))
+
+    assert list(by_reason(left_out)) == [("tasks=2, tasks=4", "too many"), ("rsyslog", "not installed")]

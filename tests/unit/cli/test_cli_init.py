@@ -70,7 +70,7 @@ def test_the_files_that_it_writes_can_be_run(
 def test_it_says_what_it_proposes_and_what_to_do_next(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:
-    """The sample, the key, the mapping with its reasons, the files, three commands."""
+    """The sample, the key, the mapping with its reasons, the files, five commands."""
     (folder / "books.ndjson").write_bytes(BOOKS)
 
     assert initialised(monkeypatch, "books.ndjson", "--name", "used-books", "--sample", "100") == 0
@@ -83,7 +83,9 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
         *(f"written: {path}" for path in WRITTEN),
         "next:",
         message("./sluice show used-books"),
+        message("./sluice up"),
         message("./sluice run used-books"),
+        message("./sluice run used-books --path"),
         message("./sluice suite used-books"),
     ]
 

@@ -1,10 +1,13 @@
 """Options as they are meant: short forms for a profile's values, pairs, the dataset's own options."""
 
+from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from lab.cli.dead_letters import given_settings
+from lab.cli.options import with_groups
 from lab.cli.produce import dataset_options, pair
 from lab.cli.run import dataset_of, shorthand
 from lab.cli.stack import release_given
@@ -15,6 +18,21 @@ from lab.profiles import Dataset, Profile, load_profile
 from tests.unit.messages import MakeMessage
 
 NOTHING = dict.fromkeys(("elasticsearch", "opensearch", "distribution", "dataset", "path", "key", "documents", "rate"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    """A group of options."""
+
+    second: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    """A group that holds another one."""
+
+    inner: Inner
+    third: int = 3
 
 
 def test_options_that_are_not_given_change_nothing() -> None:
@@ -172,3 +190,14 @@ def test_without_a_distribution_the_release_is_the_one_given_or_the_default() ->
     given = {"elasticsearch": None, "opensearch": None}
     assert release_given(None, **given) == DEFAULT
     assert release_given(None, **{**given, "elasticsearch": "9.5.3"}) == Release(ELASTICSEARCH, "9.5.3")
+
+
+def test_the_options_of_a_group_stand_in_its_place_and_are_given_to_it() -> None:
+    """Also those of a group within it."""
+
+    @with_groups
+    def command(first: int, *, group: Outer, fourth: int = 4) -> tuple[int, Outer, int]:
+        return first, group, fourth
+
+    assert list(signature(command).parameters) == ["first", "second", "third", "fourth"]
+    assert command(first=1, second=5, third=7, fourth=11) == (1, Outer(inner=Inner(second=5), third=7), 11)

@@ -70,8 +70,9 @@ def sluice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
         ),
         (("sink/naive-python", "--set", "sink.command=[no-such-pipeline]"), ("no-such-pipeline",)),
         (("sink/drain", "--set", "sink.plugin_path=/plugins/gone"), ("/plugins/gone",)),
+        (("pipelines/stream", "--documents", "900"), ("load.stages", "900")),
     ],
-    ids=["profile", "key", "mapping", "dataset", "option", "file", "connector", "program", "plugin folder"],
+    ids=["profile", "key", "mapping", "dataset", "option", "file", "connector", "program", "plugin folder", "stage"],
 )
 def test_a_run_of_what_is_not_there_is_refused(
     sluice: Command, words: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
@@ -196,7 +197,6 @@ def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command, messa
         (("show", "--place", "books:7"), ("--place", "books:7", "TOPIC-PARTITION@OFFSET")),
         (("discard",), ("--all", "--reason", "--status", "--place")),
         (("discard", "--all", "--status", "400"), ("--all", "--reason", "--status", "--place")),
-        (("discard", "--reason", "", "--yes"), ("--reason",)),
         (("replay", "--set", "batch.size"), ("--set batch.size", "NAME=VALUE")),
     ],
 )
@@ -205,6 +205,27 @@ def test_a_choice_of_dead_letters_that_means_nothing_is_one_sentence(
 ) -> None:
     """Before any server is looked for."""
     assert sluice("dead-letters", *words) == (2, "", message(*facts))
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("run", "quickstart", "--runs", ""), "--runs"),
+        (("run", "file", "--path="), "--path"),
+        (("report", "latest", "-o", ""), "-o"),
+        (("dead-letters", "discard", "--reason", "", "--yes"), "--reason"),
+        (("run", ""), "an argument"),
+    ],
+)
+def test_an_empty_value_is_no_value(sluice: Command, message: MakeMessage, words: tuple[str, ...], named: str) -> None:
+    """An empty path would be the current folder, and every reason holds an empty text."""
+    assert sluice(*words) == (2, "", message(named))
+
+
+def test_a_note_may_be_taken_away(sluice: Command) -> None:
+    """By an empty one; here there is no run that has one."""
+    status, _, errors = sluice("label", "latest", "--note", "")
+    assert (status, errors) == (2, Naming("latest"))
 
 
 def test_nothing_is_discarded_where_nobody_can_be_asked(

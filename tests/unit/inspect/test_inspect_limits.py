@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.inspect.connector import Task
+from lab.inspect.connector import POLL, Task
 from lab.inspect.limits import Pipeline, bottleneck_of, why_unknown
 from tests.unit.inspect.pipelines import (
     GRAMS,
@@ -139,6 +139,21 @@ def test_a_sink_with_all_its_requests_under_way_may_have_more_of_them() -> None:
     """Nine tenths of them count as all."""
     assert tried(with_figures(in_flight=4.5)) == [("max.in.flight.requests", "5", "10")]
     assert tried(with_figures(in_flight=4.4)) == [("partitions", "1", "2"), ("tasks.max", "1", "2")]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "told"),
+    [
+        ("io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector", True),
+        ("io.sluice.connect.ElasticsearchSinkConnector", False),
+    ],
+)
+def test_only_of_aivens_sink_it_is_told_that_no_request_spans_two_polls(plugin: str, told: bool) -> None:  # noqa: FBT001
+    """What holds for another maker's sink says nothing of this one."""
+    found = bottleneck_of(replace(TINY, connector=replace(TINY.connector, plugin=plugin)))
+
+    assert found
+    assert ["across polls" in each.why for each in found.tries if each.setting == POLL] == [told]
 
 
 def test_tiny_requests_need_a_larger_batch_and_a_poll_that_fills_it() -> None:

@@ -3,13 +3,13 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.mapping.proposal import ProposedField, propose
 from lab.mapping.sample import read_sample
 from lab.mapping.types import LENIENT_BOOLEAN, LONGEST_TERM
+from tests.mapping_kinds import json_of
 from tests.mapping_sources import Source, sources
 
 DOCUMENTS = 101
@@ -22,7 +22,7 @@ def proposed(source: Source) -> list[ProposedField]:
     """The fields that are proposed for the first day of a source."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "day1.ndjson"
-        path.write_bytes(b"".join(orjson.dumps({source.name: of.json}) + b"\n" for of in source.values(1, DOCUMENTS)))
+        path.write_bytes(b"".join(json_of({source.name: of.json}) + b"\n" for of in source.values(1, DOCUMENTS)))
         return list(propose(read_sample(str(path), DOCUMENTS), has_type={LENIENT_BOOLEAN}.__contains__).fields)
 
 

@@ -11,6 +11,7 @@ import zstandard
 from lab.errors import ProfileError
 from lab.init.files import key_text
 from lab.mapping import sample as sample_module
+from lab.mapping.proposal import propose
 from lab.mapping.sample import documents_of, extent_of, read_sample, spread_blocks, spread_documents
 from tests.unit.mapping.sampled import Sampled
 from tests.unit.messages import MakeMessage
@@ -126,6 +127,30 @@ def test_documents_with_ids_beside_their_fields_need_no_key(tmp_path: Path, mess
 
     assert (sample.key, sample.documents, sample.has_ids) == (None, 20, True)
     assert key_text(sample) == message("id")
+
+
+@pytest.mark.parametrize(
+    ("documents", "facts"),
+    [
+        ([{"_id": "1"}, {"a": 2}], ("books.ndjson:2", "_id")),
+        ([{"a": 1}, {"_id": "2"}], ("books.ndjson:2", "_id")),
+        ([{"_id": "x" * 513}], ("books.ndjson:1", 513, 512)),
+    ],
+)
+def test_ids_that_a_run_refuses_are_refused(
+    sampled: Sampled, documents: list[dict[str, Any]], facts: tuple[object, ...], message: MakeMessage
+) -> None:
+    """Before a profile is written of which no run starts; with a key, they do not matter."""
+    with pytest.raises(ProfileError) as refused:
+        sampled(*documents)
+    assert str(refused.value).replace(f"{sampled.path.parent}/", "") == message(*facts)
+
+
+def test_half_a_surrogate_pair_is_a_string_as_any_other(tmp_path: Path) -> None:
+    """Elasticsearch takes it."""
+    path = tmp_path / "words.ndjson"
+    path.write_bytes(b'{"a":"\\ud800"}\n{"a":"x"}\n')
+    assert propose(read_sample(str(path), 7)).fields[0].type == "keyword"
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 200, 1000])

@@ -1,11 +1,13 @@
 """The rules: which type a field gets, and the reason that is given for it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lab.errors import ProfileError
 from lab.mapping.proposal import propose
+from lab.mapping.sample import read_sample
 from lab.mapping.types import BOUNDED, LENIENT_BOOLEAN, UNINDEXED, Wishes
 from tests.unit.mapping.sampled import Sampled
 from tests.unit.messages import MakeMessage
@@ -58,11 +60,11 @@ FRACTION = f"{SECONDS}[.SSSSSSSSS][.SSSSSSSS][.SSSSSSS][.SSSSSS][.SSSSS][.SSSS][
         ("x", [1, 2.5], DOUBLE, (1, 2.5)),
         ("x", [1234567.5], DOUBLE, ("1,234,567.5",)),
         ("x", [123456789, 0.5], DOUBLE, (0.5, "123,456,789")),
-        ("x", [1e39, 1.5], DOUBLE, (1.5, "1e+39")),
+        ("x", [1e39, 1.5], DOUBLE, (1.5, "1e+39", 15)),
         ("x", [1e-40, 0.0, 1.5], DOUBLE, ("0.0", 1.5)),
-        ("price", [9007199254740993, 1.5], DOUBLE, ("9,007,199,254,740,992", "rounded")),
+        ("price", [9007199254740993, 1.5], DOUBLE, (15, "rounded")),
         ("price", [1, 12.5, 9.99], DOUBLE, (1, 12.5)),
-        ("price", [10, 20], DOUBLE, (10, 20, "9,007,199,254,740,992")),
+        ("price", [10, 20], DOUBLE, (10, 20, 15)),
         ("total_count", [10, 20], LONG, (10, 20)),
         ("total", [2**53 + 1], LONG, ("9,007,199,254,740,993",)),
         ("response_time", [1_717_171_717], DOUBLE, ("1,717,171,717",)),
@@ -70,6 +72,17 @@ FRACTION = f"{SECONDS}[.SSSSSSSSS][.SSSSSSSS][.SSSSSSS][.SSSSSS][.SSSSS][.SSSS][
         ("timestamp", [1717171717000000], LONG, ("microseconds", 1970)),
         ("timestamp", [1717171717000000000], LONG, ("nanoseconds", 1970)),
         ("x", [2**63, 1], KEYWORD, (64,)),
+        ("app_version", [1.1, 2], KEYWORD, ("version",)),
+        ("build_time", [1.1, 2], DOUBLE, (1.1, 2)),
+        ("phone", ["+49 30 123456 7", "+49 30 765432 1"], KEYWORD, ()),
+        ("x", ["+49 30 123456 7", "+49 30 765432 1"], KEYWORD, (15,)),
+        ("x", ["DE89 3704 0044 0532 0130 00"], KEYWORD, (27,)),
+        ("x", ["Fri Nov 27 10:00:00 2026", "Sat Nov 28 10:00:00 2026"], KEYWORD, (24,)),
+        ("x", ["POINT (13.4 52.5)"], KEYWORD, (17,)),
+        ("x", ["call 030 1234567 or 7654321 from 10:00 to 18:00"], {"type": "text"}, (9,)),
+        ("x", ["the sea of sand", "the moon of ice", "x" * 300], {"type": "text"}, (3,)),
+        ("x", ["00:1a:2b:3c:4d:5e:6f:70"], KEYWORD, (23,)),
+        ("x", ["fe80::1%eth0"], KEYWORD, (12,)),
         ("x", [[0.5] * 16, [0.25] * 16], FLOAT, ("mappings/vectors", 7)),
         ("x", [True, False], {"type": "boolean"}, ()),
         ("x", ["true", "false"], KEYWORD, ()),
@@ -170,6 +183,8 @@ FRACTION = f"{SECONDS}[.SSSSSSSSS][.SSSSSSSS][.SSSSSSS][.SSSSSS][.SSSSS][.SSSS][
         ("x", [["a", "b"], []], KEYWORD, (1,)),
         ("x", [None, []], dict(UNINDEXED), ()),
         ("x", [{str(n): 1 for n in range(201)}], dict(UNINDEXED), ()),
+        ("x", [{}, [{}], None], dict(UNINDEXED), ("empty",)),
+        ("x", [{}, "text"], dict(UNINDEXED), ("empty",)),
         ("x", [{"lat": 1.5, "lon": 2}], PLACE, ()),
         (
             "x",
@@ -217,7 +232,7 @@ def test_a_field_has_the_type_that_its_values_want_and_a_reason(
     ("value", "odd", "declared", "noun"),
     [
         ("2024-01-01", "tomorrow", DATE, "date"),
-        (12, "N/A", LONG, "whole number"),
+        (12, "N/A", LONG, "64-bit integer"),
         (12.5, "N/A", DOUBLE, "number"),
         ("10.0.0.1", "unknown", {"type": "ip", **LENIENT}, "address"),
         ({"lat": 1.5, "lon": 2}, "unknown", PLACE, "place"),
@@ -235,6 +250,16 @@ def test_a_few_odd_values_are_counted_stored_and_not_indexed(
 
     assert (of.choice.declaration, of.choice.has_odd) == (declared, True)
     assert of.choice.why.endswith(f"; 1 of 100 is no {noun} ('{odd}', {sampled.path}:17): stored, not indexed")
+
+
+def test_a_number_beyond_a_double_is_one_that_no_type_indexes(tmp_path: Path) -> None:
+    """Python reads it as infinite; Elasticsearch stores it."""
+    path = tmp_path / "numbers.ndjson"
+    path.write_bytes(b'{"x": 1e400}\n' + b'{"x": 1}\n' * 200)
+
+    (of,) = propose(read_sample(str(path), 1009)).fields
+
+    assert (of.type, of.choice.ignored) == ("long", 1)
 
 
 def test_a_few_values_among_objects_leave_the_objects_indexed(sampled: Sampled) -> None:
@@ -274,6 +299,21 @@ def test_four_numbers_with_dots_are_no_addresses_beside_longer_versions(sampled:
     (of,) = propose(sampled(*({"agent": value} for value in values))).fields
 
     assert of.type == "keyword"
+
+
+def test_addresses_stay_addresses_beside_one_with_leading_zeros(sampled: Sampled) -> None:
+    """It is no version."""
+    (of,) = propose(sampled(*({"peer": value} for value in [*["10.0.1.2"] * 200, "010.1.1.1"]))).fields
+
+    assert of.type == "ip"
+
+
+@pytest.mark.parametrize("odd", [{}, {"lat": None, "lon": None}, {"lat": 1.5}])
+def test_a_few_objects_without_a_place_leave_places(sampled: Sampled, odd: object) -> None:
+    """Servers store them, as everything that is no place."""
+    (of,) = propose(sampled(*({"x": value} for value in [*[{"lat": 1.5, "lon": 2.5}] * 200, odd]))).fields
+
+    assert of.choice.declaration == PLACE
 
 
 def test_a_language_is_that_of_most_letters(sampled: Sampled) -> None:
@@ -341,8 +381,15 @@ def test_a_mapping_file_has_a_declaration_on_each_line(sampled: Sampled) -> None
         '    "dynamic": false,\n'
         '    "_meta": {\n'
         '      "inferred_from": "the only document of books.ndjson",\n'
+        '      "later": {\n'
+        '        "fields": "dynamic is false: fields absent from the sample are stored but not indexed; they never '
+        'cause a rejection",\n'
+        '        "strings": "keyword: a string of more than 8,191 characters is stored, not indexed",\n'
+        '        "objects": "an object in a field of strings or booleans rejects its document, and so it does in a '
+        'field of numbers, addresses or dates, on some servers"\n'
+        "      },\n"
         '      "why": {\n'
-        '        "a": "1 to 1; what is no whole number is stored, not indexed",\n'
+        '        "a": "1 to 1; what is no 64-bit integer is stored, not indexed",\n'
         '        "b": "an object; a value that is no object rejects its document",\n'
         '        "b.c": "up to 1 character, looked up as a whole"\n'
         "      }\n"

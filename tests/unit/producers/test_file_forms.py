@@ -384,6 +384,10 @@ def test_a_table_that_does_not_serve_is_refused(
         (b"SQLite format 3\x00", "sqlite3"),
         (b'\n<?xml version="1.0"?>', "yq"),
         (gzip.compress(b"PAR1\x15\x04", mtime=0), "decompress"),
+        (b'10.0.0.1 "GET / HTTP/1.1" 200\n', "jq"),
+        ('{"a":"\u00e9"}'.encode("latin-1"), "iconv"),
+        (b'{"took":1,"hits":{"total":2,"hits":[{"_id":"1","_source":{}},{"_id":"2","_source":{}}]}}', "jq"),
+        (b'{"type":"F","features":[{"a":"%b"},{"a":1}]}' % (b"x" * (1 << 20)), "jq"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[:4].hex(),
 )

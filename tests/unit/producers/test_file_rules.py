@@ -33,6 +33,30 @@ def test_a_document_with_other_names_than_a_hit_keeps_them(tmp_path: Path) -> No
     assert dataset_of(tmp_path / "file", content).document(0) == b'{"_source":{"a":1},"price":2}'
 
 
+@pytest.mark.parametrize(
+    "text", ['{"a":1}\n\ufeff{"a":2}\n', '[{"a":1}]\n\ufeff[{"a":2}]', '\ufeff{"_id":1,"a":1}\n\ufeff{"_id":2,"a":2}']
+)
+def test_marks_of_files_that_were_joined_are_no_part_of_a_document(tmp_path: Path, text: str) -> None:
+    """`cat` puts the second file's mark into the middle."""
+    dataset = dataset_of(tmp_path / "file", text)
+    assert [dataset.document(number) for number in range(dataset.documents)] == [b'{"a":1}', b'{"a":2}']
+    assert read_sample(str(tmp_path / "file"), 10).documents == 2
+
+
+def test_a_command_names_the_file_as_a_shell_takes_it(tmp_path: Path) -> None:
+    """Whatever its name."""
+    with pytest.raises(DatasetError, match=r"tar -xf '.*/Bob.*s books' -C documents"):
+        dataset_of(tmp_path / "Bob's books", "b".ljust(257, "\0") + "ustar\0")
+
+
+def test_no_path_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a shell's variable is not set."""
+    (tmp_path / "books.json").write_text('{"a":1}')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DatasetError, match="path: is empty"):
+        make_dataset("file", path="")
+
+
 def test_an_odd_date_leaves_the_others_plain(tmp_path: Path) -> None:
     """As an object, which is no date."""
     content = '{"a":{"$date":1.5},"b":{"$numberLong":"7"},"c":{"$date":0}}\n'

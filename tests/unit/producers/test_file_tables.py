@@ -68,6 +68,9 @@ def test_a_column_of_ids_is_the_key(tmp_path: Path) -> None:
     assert dataset.document(0) == b'{"n":1.10}'
 
 
+NANOSECONDS, NINE_DIGITS = "TIMESTAMP_NS '2024-01-02 03:04:05.123456789'", b'"2024-01-02T03:04:05.123456789"'
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -78,6 +81,11 @@ def test_a_column_of_ids_is_the_key(tmp_path: Path) -> None:
         ("MAP {TIME '10:00:00': 1}", b'{"10:00:00":1}'),
         ("{'a': 0.1::FLOAT, 'FLOAT': [{'x': 0.1::FLOAT}]}", b'{"a":0.1,"FLOAT":[{"x":0.1}]}'),
         ("MAP {'a': 0.1::FLOAT}", b'{"a":0.1}'),
+        (f"{{'at': {NANOSECONDS}, 'a \"b': [{NANOSECONDS}]}}", b'{"at":%b,"a \\"b":[%b]}' % (NINE_DIGITS, NINE_DIGITS)),
+        (f"MAP {{{NANOSECONDS}: [[{NANOSECONDS}]]}}", b"{%b:[[%b]]}" % (NINE_DIGITS, NINE_DIGITS)),
+        ("[DATE 'infinity', DATE '2024-01-02', NULL]", b'[null,"2024-01-02",null]'),
+        ("[{'at': TIMESTAMPTZ '-infinity'}, NULL]", b'[{"at":null},null]'),
+        ("[MAP {'a': [1.5::FLOAT]}, NULL]", b'[{"a":[1.5]},null]'),
     ],
 )
 def test_values_of_parquet_are_json(tmp_path: Path, value: str, text: bytes) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from lab.errors import ProfileError
 from lab.profiles import list_profiles, load_profile
+from lab.profiles.problems import MOST_WORDS_LISTED
 from tests.unit.messages import MakeMessage
 from tests.unit.profiles.profile_repository import Repository
 
@@ -12,6 +13,15 @@ def test_an_unknown_profile_names_the_nearest(repository: Repository, message: M
     """Nothing was read, so there is no line to name."""
     assert repository.refusal("bookz") == [message("bookz", "books")]
     assert repository.refusal("../books") == [message("../books")]
+
+
+def test_an_unknown_profile_that_resembles_none_names_the_command_that_lists_them(repository: Repository) -> None:
+    """Of more than a line can hold; `expected a profile` would be no help."""
+    for number in range(MOST_WORDS_LISTED):
+        repository.write(f"p{number}", "question: What?\n")
+
+    (refusal,) = repository.refusal("zzzz")
+    assert refusal == 'unknown profile "zzzz", expected one that `./sluice profiles` lists'
 
 
 def test_every_problem_is_reported_at_once(repository: Repository, message: MakeMessage) -> None:
@@ -88,6 +98,11 @@ def test_an_unknown_option_or_model_names_the_nearest(repository: Repository, me
         message("--set dataset.modell", "aladin", "model"),
         message("--set dataset.model", "falt", "flat"),
     ]
+
+
+def test_a_part_of_a_name_is_meant_to_be_that_name(repository: Repository, message: MakeMessage) -> None:
+    """However similar the letters of another one are."""
+    assert repository.refusal("books", "load.rate=5") == [message("--set load.rate", "rate_docs_per_s")]
 
 
 def test_an_option_has_the_type_and_the_choices_that_its_dataset_declares(

@@ -8,7 +8,7 @@ import pytest
 
 from lab.extensions import Ids
 from lab.prove.history import Sent
-from lab.prove.judge import Claims, Judgement, Outcome, judge
+from lab.prove.judge import Claims, Judgement, Outcome, judge, with_held
 
 Documents = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -126,3 +126,15 @@ def test_a_good_record_given_up_as_bad_is_told_wrongly(told: str) -> None:
 def test_a_record_in_the_log_that_is_stored_is_right() -> None:
     """A log may name a retry."""
     assert judged([record(1)], [("a", document(1))], worded={1}) == Judgement()
+
+
+def test_what_comes_once_the_faults_have_ended_was_stuck_and_not_lost() -> None:
+    """As of a pipeline with a queue of its own, which commits what it only holds."""
+    records = [record(1, "a"), record(2, "b"), record(3, "c")]
+    during = judged(records, [("a", document(1))])
+    assert counts(during) == {"lost": 2}
+    assert counts(with_held(during, judged(records, [("a", document(1)), ("b", document(2))]))) == {
+        "lost": 1,
+        "stuck": 1,
+    }
+    assert counts(with_held(during, during)) == {"lost": 2}

@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler
 import httpx
 import pytest
 
-from lab.prove.faults import Proxy
+from lab.prove.faults import Proxy, during, refused
+from lab.prove.http import Response
 from tests.unit.http_server import serving
 
 GOT: list[tuple[str, str | None]] = []
@@ -69,6 +70,18 @@ def test_requests_that_are_held_never_reach_the_cluster(proxy: Proxy) -> None:
         proxy.holds = False
         assert isinstance(answer.exception(), httpx.TransportError)
     assert (GOT, proxy.writes) == ([], 1)
+
+
+def test_faults_end_when_they_are_lifted() -> None:
+    """What the pipeline sends again then reaches the cluster."""
+    GOT.clear()
+    with serving(Cluster) as url, Proxy(url, during(1, 99, refused(Response(b"", 413)))) as proxy:
+        post = b"POST /_bulk HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+        assert answer_to(proxy, post).startswith(b"HTTP/1.1 413 ")
+        assert (proxy.is_faulty, GOT) == (True, [])
+        proxy.lift()
+        assert answer_to(proxy, post).startswith(b"HTTP/1.1 200 ")
+        assert (proxy.is_faulty, len(GOT)) == (False, 1)
 
 
 @pytest.mark.parametrize(

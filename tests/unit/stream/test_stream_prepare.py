@@ -99,6 +99,12 @@ def test_whatever_is_wrong_is_a_sentence(message: MakeMessage) -> None:
     assert list(index_problems(Comparison(7, 0, NONE, 0, 0), [], [], 11, "this stream")) == []
 
 
+def test_an_empty_index_is_told(message: MakeMessage) -> None:
+    """The pipeline may write into another one."""
+    (problem,) = index_problems(Comparison(0, 0, hashes_of(["a"]), 0, 0), ["a"], [], 11, "this stream")
+    assert problem == message(1, "empty")
+
+
 @pytest.mark.parametrize("answer", [(200, RUNNING), (404, {"message": "no such connector"}), (500, {"message": "no"})])
 def test_a_sink_that_lives_or_a_worker_that_is_away_ends_no_stream(answer: tuple[int, object]) -> None:
     """A worker that was killed comes back, and goes on."""

@@ -74,7 +74,11 @@ def test_a_warm_up_has_no_more_documents_than_the_run_and_a_small_one_leaves_ser
     assert (drained.calls[0].dataset.documents < 1100, after.fresh) == (True, True)
 
 
-@pytest.mark.parametrize("changed", [{"stated": None}, {"stated": 200, "updates": 0.5}], ids=["none stated", "repeats"])
+@pytest.mark.parametrize(
+    "changed",
+    [{"stated": None}, {"stated": 0}, {"stated": 200, "updates": 0.5}],
+    ids=["none stated", "zero", "repeats"],
+)
 def test_without_a_warm_up_servers_are_as_they_were(drained: Drained, changed: dict[str, Any]) -> None:
     """None is stated, or keys repeat."""
     assert (warmed(documents=1000, **changed), drained.calls) == (TARGET, [])

@@ -5,13 +5,15 @@ from dataclasses import replace
 from html import unescape
 from math import exp
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from lab.analysis.tune.goals import SIZE, parsed_bounds
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX, best_yaml, write_recommended
 from lab.analysis.tune.report import write_tune_report
-from lab.analysis.tune.result import Tuned, analyse_tune, disturbed, tune_result
+from lab.analysis.tune.result import Tuned, analyse_tune, disturbed, tune_result, why_void
 from lab.analysis.tune.sentences import OF_THE_MIX
 from lab.cli.tune_display import print_tune
 from lab.page.history import History, Question, of_tune_plan
@@ -20,7 +22,8 @@ from lab.profiles import load_profile
 from lab.profiles.files import REPOSITORY
 from lab.profiles.mapping import load_mapping
 from lab.profiles.spaces import Start
-from lab.records.tune import TunePlan, TuneResult
+from lab.records.suite import SuiteRun
+from lab.records.tune import START, TunePlan, TuneResult
 from lab.run.load.connector import connector_config
 from lab.tune.folder import TuneFolder, find_tune, tune_at
 from lab.tune.search import Search
@@ -34,6 +37,11 @@ from tests.unit.tune.benches import (
     Finished,
     execution,
 )
+
+BROKEN = SuiteRun(
+    block=1, variant=START, attempt=1, folder=None, status="broken", reason="no progress", started_s=0, ended_s=9
+)
+WARM_UP = BROKEN.model_copy(update={"block": 0, "status": "verified", "warm_up": True})
 
 pytestmark = pytest.mark.usefixtures("no_stage_reports")
 
@@ -210,3 +218,14 @@ def test_runs_that_others_have_disturbed_are_told(message: MakeMessage) -> None:
     quiet, busy, worse = (a_result(steal_percent=percent) for percent in (3.0, 36.0, 83.0))
     assert list(disturbed([quiet, busy, worse, worse])) == [message("83 %", 3, "4 runs")]
     assert list(disturbed([quiet, quiet])) == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "reason"),
+    [((), "the time was over"), ((WARM_UP,), "the time was over"), ((WARM_UP, BROKEN), "the report of stage 1")],
+)
+def test_a_start_that_never_ran_is_not_told_as_one_that_failed(runs: tuple[SuiteRun, ...], reason: str) -> None:
+    """The report of the stage would say nothing; warm-up runs do not count."""
+    tuned: Any = SimpleNamespace(stages=[SimpleNamespace(suite=SimpleNamespace(runs=runs, of_variant=lambda _: []))])
+
+    assert reason in str(why_void(tuned))

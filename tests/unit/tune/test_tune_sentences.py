@@ -32,9 +32,11 @@ def a_plan(goal: str = "rate", bounds: tuple[Bound, ...] = ()) -> TunePlan:
     return TunePlan.model_construct(goal=wanted, bounds=bounds, metrics=metrics, candidates=candidates)
 
 
-def without_confirmation(plan: TunePlan, *, complete: bool = True, stages: int = 3, has_start: bool = True) -> Findings:
+def without_confirmation(
+    plan: TunePlan, *, complete: bool = True, stages: int = 3, void: str | None = None
+) -> Findings:
     """A search that has confirmed nothing."""
-    return Findings(plan, complete=complete, stages=stages, has_start=has_start, confirmation=None)
+    return Findings(plan, complete=complete, stages=stages, void=void, confirmation=None)
 
 
 def search(
@@ -56,7 +58,7 @@ def search(
     metrics = {"A/A": plan.goal.metric, **{str(name): metric for name, metric in METRICS.items()}}
     effects = [of(START + AGAIN if name == "A/A" else "a + b", metrics[name], by) for name, by in shown.items()]
     confirmation = Confirmation(plan, ("a", "b"), effects, rise)
-    return Findings(plan, complete=True, stages=4, has_start=True, confirmation=confirmation, mixed=mixed)
+    return Findings(plan, complete=True, stages=4, void=None, confirmation=confirmation, mixed=mixed)
 
 
 # --- the headline ---------------------------------------------------------------------------------------------------
@@ -71,7 +73,7 @@ def search(
             id="not complete",
         ),
         pytest.param(
-            without_confirmation(a_plan(), has_start=False),
+            without_confirmation(a_plan(), void="no run of the start is verified; the report of stage 1 says why"),
             ("void", 1),
             id="no start",
         ),

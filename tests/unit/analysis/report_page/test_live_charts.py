@@ -6,8 +6,9 @@ import altair as alt
 import pytest
 import vl_convert
 
-from lab.analysis.report_page.drawing import BLUE, CONFIG, GREY, ORANGE, amount_y, cores_y, lines, stacked, time_x
+from lab.analysis.report_page.drawing import amount_y, cores_y, lines, stacked, time_x
 from lab.analysis.report_page.live import LAG, RATE, LiveChart, cpu_spec, line_spec, live_charts
+from lab.analysis.report_page.looks import BLUE, CONFIG, GREY, ORANGE
 from lab.page.points import points_of
 from tests.unit.analysis.synthetic import START_S, Truth, samples, varied
 

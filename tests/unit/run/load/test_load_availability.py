@@ -93,6 +93,14 @@ def test_a_command_needs_its_program(root: Path, message: MakeMessage) -> None:
     assert why_not_here(profile(command=["./other.sh"]), root) == message("sink.command", "./other.sh")
 
 
+def test_a_program_that_may_not_be_executed_is_told_from_one_that_is_not_there(
+    root: Path, message: MakeMessage
+) -> None:
+    """As a script as an editor writes it."""
+    (root / "pipe.py").write_text("print()\n")
+    assert why_not_here(profile(command=["./pipe.py"]), root) == message("sink.command", "./pipe.py", "chmod")
+
+
 def test_a_direct_load_needs_no_sink(root: Path) -> None:
     """Whatever the profile says of one."""
     direct = profile(command=["no-such-pipeline"]).model_copy(update={"load": Direct(via="direct")})

@@ -56,6 +56,13 @@ def test_an_unknown_placeholder_names_those_that_there_are(message: MakeMessage)
     assert str(caught.value) == message("sink.command")
 
 
+def test_a_dollar_sign_that_begins_no_placeholder_is_told_by_its_word(message: MakeMessage) -> None:
+    """As in a line for a shell; the word itself may hold a password."""
+    with pytest.raises(ProfileError) as caught:
+        filled_command(["sh", "exec $@ hunter5"], VALUES)
+    assert str(caught.value) == message("sink.command", 2, "$$")
+
+
 def test_it_runs_in_its_folder_with_its_environment_and_ends_by_itself(tmp_path: Path) -> None:
     """An end without an error is an end, and when it was seen is kept."""
     sink = pipeline(tmp_path, "sh", "-c", "pwd; echo $MARK", MARK="found-by-this")
@@ -95,6 +102,28 @@ def test_whatever_it_has_started_is_stopped_with_it(tmp_path: Path) -> None:
 
     assert not below.is_running() or below.status() == psutil.STATUS_ZOMBIE
     assert not psutil.pid_exists(shell.pid) or shell.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("ending", ["wait", "exit 4"])
+def test_what_has_left_its_session_is_stopped_with_it(tmp_path: Path, ending: str) -> None:
+    """Also when its parent has ended long before."""
+    sink = pipeline(tmp_path, "sh", "-c", f"setsid sh -c 'echo $$; exec sleep 997' & {ending}")
+    sink.start()
+    outside = psutil.Process(int(logged(tmp_path, "\n")))
+
+    sink.stop()
+
+    assert not outside.is_running() or outside.status() == psutil.STATUS_ZOMBIE
+
+
+def test_what_another_program_has_started_goes_on(tmp_path: Path) -> None:
+    """Each stops its own."""
+    one, other = (pipeline(tmp_path, "sleep", "997") for _ in "ab")
+    one.start()
+    left = psutil.Process(other.start())
+    one.stop()
+    assert left.is_running()
+    other.stop()
 
 
 def test_stopping_what_was_never_started_does_nothing(tmp_path: Path) -> None:

@@ -183,9 +183,10 @@ def test_a_limit_needs_some_seconds() -> None:
     ],
 )
 def test_stages_that_cannot_be_produced_are_refused(load: dict[str, Any]) -> None:
-    """A profile says so before servers start."""
-    with pytest.raises(ValidationError):
+    """A profile says so before servers start, with the key."""
+    with pytest.raises(ValidationError) as refused:
         Stream.model_validate({"mode": "stream", "rate_docs_per_s": 10.0, **load})
+    assert refused.value.errors()[0]["loc"][0] == next(iter(load))
 
 
 def test_a_stream_without_stages_is_written_as_before_there_were_some() -> None:

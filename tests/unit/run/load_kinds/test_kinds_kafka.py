@@ -242,7 +242,7 @@ def test_indices_are_there_before_topics_and_a_filled_topic_is_left_alone(
     calls: list[str] = []
     inputs = Inputs()
     loading(tmp_path, [], inputs=inputs).run.keep_topics(delivered())
-    for name in ("create_indices", "try_questions_out"):
+    for name in ("create_index", "try_questions_out"):
         monkeypatch.setattr(f"lab.run.load_kinds.base.{name}", lambda *_, _name=name, **__: calls.append(_name) or 3)
     load = loading(tmp_path, calls, inputs=inputs)
     old = load.run.names.topic.replace("000007", "000005")
@@ -253,7 +253,7 @@ def test_indices_are_there_before_topics_and_a_filled_topic_is_left_alone(
         names={load.run.names.topic, old}, create=lambda name, **_: created.append(name), delete=deleted.extend
     )
     load.create()
-    assert calls == ["create_indices", "try_questions_out", "kafka.names", "kafka.delete", "kafka.create"]
+    assert calls == ["create_index", "try_questions_out", "kafka.names", "kafka.delete", "kafka.create"]
     assert (created, deleted, load.unassigned) == ([load.run.names.dead_letter_topic], [old], 3)
 
 

@@ -215,7 +215,7 @@ def test_indices_are_made_with_the_settings_of_the_target(
 ) -> None:
     """As on the first nodes of a suite's servers, which other variants need all of."""
     monkeypatch.setattr(base, "try_questions_out", lambda _: calls.append("try questions out"))
-    monkeypatch.setattr(base, "create_indices", lambda *_, target_settings: calls.append(target_settings) or 0)
+    monkeypatch.setattr(base, "create_index", lambda *_, target_settings: calls.append(target_settings) or 0)
     load = loading(tmp_path, calls, "sink/direct", target={"index_settings": {"refresh_interval": "7s"}})
     cast("Any", load.clients.kafka).answers["names"] = ()
     assert load.unassigned == 0

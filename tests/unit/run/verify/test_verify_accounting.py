@@ -14,6 +14,7 @@ from lab.run.verify.accounting import (
     NONE_UNINDEXED,
     Comparison,
     DeliveredRecords,
+    Found,
     Unindexed,
     account_for,
     altered,
@@ -62,11 +63,14 @@ class World:
         missing = set(comparison.missing.tolist())
         return account_for(
             DeliveredRecords(self.produced, self.delivered, self.failed, self.in_topic, self.failures),
-            comparison,
+            Found(
+                comparison,
+                contents="as stored",
+                missing_named=[name for name in sorted(set(self.records)) if hash_of(name) in missing],
+                sampled=SAMPLED,
+                mismatches=self.mismatches,
+            ),
             distinct_letters(self.letters),
-            missing_named=[name for name in sorted(set(self.records)) if hash_of(name) in missing],
-            sampled=SAMPLED,
-            mismatches=self.mismatches,
             unindexed=self.unindexed,
         )
 
@@ -311,9 +315,8 @@ def test_several_of_a_kind_are_counted_and_three_are_named(message: MakeMessage)
 def test_a_direct_load_must_have_indexed_what_it_was_given(message: MakeMessage) -> None:
     """A document that is in no account makes the run void."""
     comparison = compare(hashes_of(["a", "b"]), hashes_of(["a", "b"]), hashes_of(()))
-    documents, verification = account_for(
-        DeliveredRecords(3, None, None, None), comparison, [], missing_named=[], sampled=0, mismatches=[]
-    )
+    found = Found(comparison, contents="ids only")
+    documents, verification = account_for(DeliveredRecords(3, None, None, None), found, [])
     assert verification.problems == (message(3, 2, 0, "overwritten", "is not indexed"),)
     assert documents.dead_lettered is None
 
