@@ -11,8 +11,8 @@ Source: Plackett and Burman, "The design of optimum multifactorial experiments",
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import hadamard
 
 from lab.errors import ProfileError
 from lab.records.tune import Combination
@@ -35,7 +35,7 @@ def plackett_burman(factors: int) -> NDArray[np.bool_]:
     if size is None:
         raise ProfileError(f"--space: got {factors} settings, expected at most {sizes[-1] - 1}")
     if size in POWERS:
-        return np.asarray(hadamard(size)[:, 1 : factors + 1] < 0)
+        return np.asarray(scipy.linalg.hadamard(size)[:, 1 : factors + 1] < 0)
     squares = {number**2 % (size - 1) for number in range(1, size - 1)}
     first = [number in squares or number == 0 for number in range(size - 1)]
     shifted = [np.roll(first, shift) for shift in range(size - 1)]

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, exp, log, sqrt
 
+import scipy
 from pydantic import JsonValue
-from scipy.special import ndtri, stdtrit
 
 from lab.analysis.text import quantity
 from lab.analysis.tune.estimates import CONFIDENCE, LEAST_FREEDOM, Measured, given_up, rows
@@ -128,10 +128,12 @@ def what_it_can_tell(candidates: int, runs: int, noise: float = NOISE) -> str:
     if freedom < LEAST_FREEDOM:
         return f"too short: {quantity(runs, 'run')} or so give no intervals, {candidates} settings need {2 * size}"
     error = 2 * noise / sqrt(runs)
-    half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
-    reach = half + float(stdtrit(freedom, POWER)) * error
+    half = float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+    reach = half + float(scipy.special.stdtrit(freedom, POWER)) * error
     costs, saves, small = 100 * (MORE * exp(reach) - 1), 100 * (1 - LESS * exp(-reach)), 100 * (MORE * exp(-reach) - 1)
-    needed = ceil((2 * noise * float(ndtri((1 + CONFIDENCE) / 2) + ndtri(POWER)) / log(MORE)) ** 2)
+    needed = ceil(
+        (2 * noise * float(scipy.special.ndtri((1 + CONFIDENCE) / 2) + scipy.special.ndtri(POWER)) / log(MORE)) ** 2
+    )
     nothing = f"it takes {needed} runs to tell what changes nothing"
     if small >= 1:
         nothing = f"what changes less than {small:.0f} %"

@@ -62,8 +62,18 @@ def percentiles_of(histogram: HdrHistogram | None) -> dict[str, float]:
     """Percentiles of a decoded histogram."""
     if histogram is None:
         return {}
-    values_us = histogram.get_percentile_to_value_dict(list(PERCENTILES.values()))
-    return {name: values_us[percent] / 1000 for name, percent in PERCENTILES.items()}
+    return dict(zip(PERCENTILES, values_ms(histogram, PERCENTILES.values()), strict=True))
+
+
+def values_ms(histogram: HdrHistogram, percents: Iterable[float]) -> list[float]:
+    """Values of a histogram in µs below which so many percent lie; percents above 0, and something was recorded.
+
+    As `HdrHistogram.get_percentile_to_value_dict`, which adds up some 20,000 counts in Python.
+    """
+    seen = np.cumsum(np.ctypeslib.as_array(histogram.counts), dtype=np.int64)
+    wanted = [histogram.get_target_count_at_percentile(percent) for percent in percents]
+    lowest_us = [histogram.get_value_from_index(index) for index in np.searchsorted(seen, wanted).tolist()]
+    return [histogram.get_highest_equivalent_value(value_us) / 1000 for value_us in lowest_us]
 
 
 def is_known(percentile: str, recorded: int, beyond: int = 1) -> bool:
@@ -106,9 +116,7 @@ def curve_of(histogram: HdrHistogram | None, beyond: int = 1) -> list[tuple[floa
         return []
     most = max(2, histogram.get_total_count() / beyond)
     ns = [2 * 10 ** (step / 8) for step in range(8 * 12) if 2 * 10 ** (step / 8) <= most]
-    percents = [100 * (1 - 1 / n) for n in ns]
-    values_us = histogram.get_percentile_to_value_dict(percents)
-    return [(n, values_us[percent] / 1000) for n, percent in zip(ns, percents, strict=True)]
+    return list(zip(ns, values_ms(histogram, [100 * (1 - 1 / n) for n in ns]), strict=True))
 
 
 def decoded(encoded: str | None) -> HdrHistogram | None:

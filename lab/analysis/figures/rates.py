@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
-from lab.records.samples import Sample, ShardCounters
+from lab.records.samples import ElasticsearchSample, Sample, ShardCounters
 
 GAP_FACTOR = 1.5
 """Two samples further apart than this many sampling intervals have a gap between them."""
@@ -103,21 +103,26 @@ def goes_on(before: Sample, after: Sample, scope: str = "primaries") -> bool:
     that has moved stands at what its new node has seen of it, one whose node was started again at zero. Growth
     elsewhere can hide that from the sum. Where it is not known which nodes have the shards, any of them counts.
     """
-    if before.elasticsearch is None or after.elasticsearch is None:
-        return True
     first, last = before.elasticsearch, after.elasticsearch
-    fell = has_fallen(index_totals((before, after), scope)) or has_fallen(query_totals((before, after), scope))
-    held, present = (
-        {shard: nodes if scope == "total" else nodes[:1] for shard, nodes in sample.shard_copies.items()}
-        for sample in (first, last)
-    )
-    if fell or has_moved(held, present):
+    if first is None or last is None:
+        return True
+    counted, counts = (first.primaries, last.primaries) if scope == "primaries" else (first.total, last.total)
+    if counts.index_total < counted.index_total or counts.query_total < counted.query_total:
         return False
-    holders = {node for nodes in held.values() for node in nodes} or set(first.nodes)
+    held = copies_of(first, scope)
+    if first.shard_copies != last.shard_copies and has_moved(held, copies_of(last, scope)):
+        return False
+    holders = {node for nodes in held.values() for node in nodes} or first.nodes
     return all(
         node in last.nodes and not has_fallen((first.nodes[node].index_total, last.nodes[node].index_total))
-        for node in holders & set(first.nodes)
+        for node in holders
+        if node in first.nodes
     )
+
+
+def copies_of(sample: ElasticsearchSample, scope: str) -> dict[str, tuple[str, ...]]:
+    """Nodes of the copies of each shard that the counters of `primaries` or of `total` are sums over."""
+    return {shard: nodes if scope == "total" else nodes[:1] for shard, nodes in sample.shard_copies.items()}
 
 
 def has_moved(held: Mapping[str, Sequence[str]], present: Mapping[str, Sequence[str]]) -> bool:
@@ -127,8 +132,8 @@ def has_moved(held: Mapping[str, Sequence[str]], present: Mapping[str, Sequence[
 
 def have_primaries_moved(samples: Iterable[Sample]) -> bool:
     """Check that a primary shard changed its node, as far as nodes are known."""
-    known = [sample.elasticsearch.shard_copies for sample in answered(samples) if sample.elasticsearch]
-    places = [{shard: nodes[:1] for shard, nodes in copies.items()} for copies in known]
+    known = [sample.elasticsearch for sample in answered(samples) if sample.elasticsearch]
+    places = [copies_of(sample, "primaries") for sample in known]
     return any(has_moved(held, present) for held, present in pairwise(places))
 
 

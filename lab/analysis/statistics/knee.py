@@ -6,7 +6,7 @@ from itertools import takewhile
 from math import log1p, sqrt
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from lab.analysis.statistics.student import CONFIDENCE
 from lab.records.queries import RampStep
@@ -54,10 +54,8 @@ def knee(steps: Sequence[RampStep], bound_ms: float | None) -> Knee:
     answered = sorted((step for step in steps if step.answered and step.latency_ms), key=lambda step: step.rate_per_s)
     if bound_ms is None or not answered:
         return Knee(None, None, None, "no step of the ramp was answered")
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - a third of a second, for ramps alone
-
     measured = [_pace(step, step.latency_ms["p99"]) for step in answered]
-    paces = isotonic_regression(measured, weights=[step.answered for step in answered]).x
+    paces = scipy.optimize.isotonic_regression(measured, weights=[step.answered for step in answered]).x
     broken = next((place for place, pace in enumerate(paces) if pace > -1 / bound_ms), None)
     if broken == 0:
         return Knee(None, None, None, "the first step of the ramp breaks the bound already; start at a lower rate")
@@ -99,7 +97,7 @@ def p99_interval_ms(step: RampStep, unloaded_ms: float) -> tuple[float, float]:
         hardly wait are as 1,000 independent ones: from the 98.38 % to the 99.62 % that took no longer.
     """
     independent = step.answered * min(1.0, unloaded_ms / step.latency_ms["p99"]) ** 2 / 4
-    reach = float(ndtri((1 + CONFIDENCE) / 2)) * sqrt(SHARE * (1 - SHARE) / independent)
+    reach = float(scipy.special.ndtri((1 + CONFIDENCE) / 2)) * sqrt(SHARE * (1 - SHARE) / independent)
     return _latency_ms(step, max(0.5, SHARE - reach)), _latency_ms(step, SHARE + reach)
 
 

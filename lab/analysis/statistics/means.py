@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import fmean, median
 
-from scipy.special import chdtri, fdtrc
+import scipy
 
 from lab.analysis.statistics.student import SIGNIFICANCE, critical, p_value
 
@@ -195,9 +195,11 @@ def _is_outlying(one: Mean, others: Sequence[Mean]) -> bool:
     """
     if not others:
         return False
-    usual = median((other.variance or 0.0) * other.freedom / float(chdtri(other.freedom, 0.5)) for other in others)
+    usual = median(
+        (other.variance or 0.0) * other.freedom / float(scipy.special.chdtri(other.freedom, 0.5)) for other in others
+    )
     freedom = sum(other.freedom for other in others)
-    return float(fdtrc(one.freedom, freedom, (one.variance or 0.0) / usual)) < OUTLYING
+    return float(scipy.special.fdtrc(one.freedom, freedom, (one.variance or 0.0) / usual)) < OUTLYING
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Mean:

@@ -2,7 +2,7 @@
 
 from math import expm1, sqrt
 
-from scipy.special import chdtri, nctdtrinc
+import scipy
 
 from lab.analysis.statistics.means import PRIOR_FREEDOM
 from lab.analysis.statistics.student import SIGNIFICANCE, critical
@@ -39,7 +39,7 @@ def detectable_errors(freedom: float, comparisons: int = 1) -> float:
     Source: the noncentral t distribution. Cohen, "Statistical Power Analysis", 1988: 34 pairs show half a standard
         deviation, which is 2.9 standard errors.
     """
-    return float(nctdtrinc(freedom, 1 - POWER, critical(SIGNIFICANCE / comparisons, freedom)))
+    return float(scipy.special.nctdtrinc(freedom, 1 - POWER, critical(SIGNIFICANCE / comparisons, freedom)))
 
 
 def expected_width(spread: float, blocks: int, comparisons: int, beside: int = 0) -> float:
@@ -60,5 +60,8 @@ def _true_errors(freedom: float) -> tuple[float, float]:
 
     Source: that of χ²: with 8 degrees of freedom 0.68 and 1.92, with 2, the fewest, 0.52 and 6.3.
     """
-    least, most = (sqrt(freedom / float(chdtri(freedom, share))) for share in (SIGNIFICANCE / 2, 1 - SIGNIFICANCE / 2))
+    least, most = (
+        sqrt(freedom / float(scipy.special.chdtri(freedom, share)))
+        for share in (SIGNIFICANCE / 2, 1 - SIGNIFICANCE / 2)
+    )
     return least, most

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from scipy.special import stdtr, stdtrit
+import scipy
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
@@ -13,10 +13,10 @@ def p_value(t: float, freedom: float) -> float:
 
     With 4 degrees of freedom, 5 of 100 are beyond 2.776.
     """
-    return float(2 * stdtr(freedom, -abs(t)))
+    return float(2 * scipy.special.stdtr(freedom, -abs(t)))
 
 
 @cache
 def critical(level: float, freedom: float) -> float:
     """The t that so small a share (0.05 for 5 %) exceeds by chance, either way."""
-    return float(-stdtrit(freedom, level / 2))
+    return float(-scipy.special.stdtrit(freedom, level / 2))

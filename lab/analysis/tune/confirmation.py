@@ -6,7 +6,7 @@ from functools import cached_property
 from math import exp, log
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri
+import scipy
 
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.tune.estimates import CONFIDENCE, LEAST_CONFIRM_BLOCKS, keeps
@@ -122,10 +122,10 @@ def given_that_it_shows(told: Gain, confidence: float) -> Gain:
     if told.low is None or told.high is None:
         return told
     half = log(told.high / told.low) / 2
-    least = float(ndtri((1 + confidence) / 2))
+    least = float(scipy.special.ndtri((1 + confidence) / 2))
     errors = least * abs(log(told.ratio)) / half
     truths = np.linspace(0.0, errors + REACH, STEPS)
-    likelihood = np.exp(-((errors - truths) ** 2) / 2 - log_ndtr(truths - least))
+    likelihood = np.exp(-((errors - truths) ** 2) / 2 - scipy.special.log_ndtr(truths - least))
     shares = likelihood / likelihood.sum()
     ends = np.interp(((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), np.cumsum(shares), truths)
     sign = half / least if told.ratio > 1 else -half / least

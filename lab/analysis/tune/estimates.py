@@ -8,7 +8,7 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from lab.analysis.statistics.effects import among_comparisons, effect
 from lab.records.suite import Effect, MetricKey, VariantMetric
@@ -164,7 +164,7 @@ class Fit:
         """Half-width of the 95 % interval of a candidate's effect; `None` with too few runs."""
         if self.errors is None or self.freedom < LEAST_FREEDOM:
             return None
-        return float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * self.errors[name]
+        return float(scipy.special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * self.errors[name]
 
 
 def fitted(runs: Iterable[Row], penalty: float = 0.0) -> Fit:

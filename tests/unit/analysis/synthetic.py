@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -218,6 +219,12 @@ def _process(pid: int, cpu_s: float) -> ProcessSample:
 
 def encoded(values_ms: Sequence[float], times: int = 1) -> str:
     """A histogram in µs, as the sink encodes it."""
+    return _encoded(tuple(values_ms), times)
+
+
+@cache
+def _encoded(values_ms: tuple[float, ...], times: int) -> str:
+    """Of the runs of one suite most have the same."""
     histogram = HdrHistogram(1, 3_600_000_000, 3)
     for value in values_ms:
         histogram.record_value(round(value * 1000), times)

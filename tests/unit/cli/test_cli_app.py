@@ -377,6 +377,13 @@ def test_help_imports_no_command() -> None:
     assert {"altair", "numpy", "httpx", "pydantic", "lab.analysis", "lab.stack"}.isdisjoint(loaded_modules)
 
 
+def test_statistics_are_imported_when_they_are_asked_for() -> None:
+    """Not at the start of each command that may report some: they take a fifth of it."""
+    looked = "import sys; from lab.cli import run, suite, tune; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", looked], check=True, capture_output=True, text=True)
+    assert {"scipy.special", "scipy.optimize", "scipy.linalg"}.isdisjoint(done.stdout.split())
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_parameter_says_what_it_is(name: str) -> None:
     """Arguments and options alike."""

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import orjson
@@ -42,8 +43,9 @@ def seeded(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - a sample, no secret
 
 
+@cache
 def instant_ms(text: str) -> int:
-    """An instant as a request or a document has it."""
+    """An instant as a request or a document has it; those of the documents are asked for in every test."""
     return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
