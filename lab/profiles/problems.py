@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from lab.errors import ProfileError
 
 MOST_WORDS_LISTED = 24
+TYPING_ERROR = 0.8
+"""Similarity of words that differ by a letter or two."""
 SET = "--set"
 """The option for any value of a profile; some values have one of their own."""
 
@@ -71,12 +73,13 @@ def refusal(problems: Iterable[Problem]) -> ProfileError:
 def nearest(word: str, words: Iterable[str], similarity: float = 0.6) -> str | None:
     """Which of the words `word` was probably meant to be; `None` when none is as similar, from 0 to 1.
 
-    `shards` is `number_of_shards` rather than a word of similar letters.
+    `shards` is `number_of_shards` rather than a word of somewhat similar letters.
     """
     choices = sorted(words)
+    typed = difflib.get_close_matches(word, choices, n=1, cutoff=max(similarity, TYPING_ERROR))
     whole = [choice for choice in choices if word in re.split(r"[._-]", choice)]
-    matches = whole if len(whole) == 1 else difflib.get_close_matches(word, choices, n=1, cutoff=similarity)
-    return matches[0] if matches else None
+    similar = difflib.get_close_matches(word, choices, n=1, cutoff=similarity)
+    return next(iter(typed or (whole if len(whole) == 1 else similar)), None)
 
 
 def suggestion(word: str, words: Iterable[str], what: str) -> str:
