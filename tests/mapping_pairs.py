@@ -36,7 +36,7 @@ PACKED = 200
 AGGREGATED = 40
 """Fields of one search request, whose buckets are limited."""
 NUMERIC = frozenset({"byte", "short", "integer", "long", "float", "double", "scaled_float"})
-FIELD, PLACE = re.compile(r"\b(\d+)_"), re.compile(r"failed to parse: \[1:(\d+)]")
+FIELD, PLACE = re.compile(r"\b(\d+)_"), re.compile(r"(?:failed to parse: \[1:|line: 1, column: )(\d+)")
 LONGEST_TERM = 8191
 LONG, WHOLE = 2**63, re.compile("whole number|64-bit integer")
 OBJECTS_TOLD = any("object" in line and "reject" in line for line in getattr(proposals, "LATER", {}).values())
