@@ -325,7 +325,9 @@ def index_problems(
     if missing := len(comparison.missing):
         names = f", such as {', '.join(missing_named[:NAMED])}" if missing_named else ""
         is_empty = not (comparison.indexed or comparison.unexpected or comparison.duplicates)
-        advice = " (it is empty: check which index the pipeline writes to)" if is_empty else ""
+        advice = (
+            " (it is empty: look into the log of the pipeline, and at which index it writes to)" if is_empty else ""
+        )
         yield f"{counted(missing, 'is', 'are')} missing from the index{advice}{names}"
     if comparison.unexpected:
         yield f"{counted(comparison.unexpected, 'in the index was', 'in the index were')} not produced by {origin}"

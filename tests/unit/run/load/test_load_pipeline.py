@@ -14,7 +14,6 @@ from lab.run.load.availability import missing_pipeline
 from lab.run.load.sink import Sink
 from lab.stack.places import ROOT
 from tests.unit.messages import MakeMessage
-from tests.unit.run.load.test_load_drain import sample
 from tests.unit.run.load.test_load_sink import DOCUMENTS, sink_of
 
 MakeSink = Callable[[type[Pipeline]], Sink]
@@ -189,20 +188,6 @@ def test_the_load_of_one_that_ends_by_itself_is_over(sink: MakeSink) -> None:
     ended.run.children["sink"] = 997
     drain(ended)
     assert ended.run.children == {}
-
-
-def test_one_that_ends_by_itself_and_has_done_nothing_is_refused(
-    sink: MakeSink, tmp_path: Path, message: MakeMessage
-) -> None:
-    """A program that only starts another one in the background looks like this; with the place of its log."""
-    with pytest.raises(StackError) as failure:
-        sink(Short).drain(lambda: sample(2.0, committed=0, indexed=0), DOCUMENTS)
-    assert str(failure.value) == message("sink.pipeline", "nothing", tmp_path / "sink.log")
-
-
-def test_one_that_ends_by_itself_with_a_part_is_verified(sink: MakeSink) -> None:
-    """Verification says what is missing."""
-    sink(Short).drain(lambda: sample(2.0, committed=0, indexed=1), DOCUMENTS)
 
 
 def test_a_pipeline_that_cannot_judge_its_settings_is_one_sentence(

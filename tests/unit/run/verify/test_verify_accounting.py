@@ -123,7 +123,7 @@ def test_each_account_holds_what_the_world_holds(seed: int) -> None:
 def lose_one(made: World) -> str:
     """A document vanishes from the index."""
     lost = made.stored.pop()
-    empty = "" if made.stored else " (it is empty: check which index the pipeline writes to)"
+    empty = "" if made.stored else " (it is empty: look into the log of the pipeline, and at which index it writes to)"
     return f"1 document is missing from the index{empty}, such as {lost}"
 
 
