@@ -142,8 +142,11 @@ def refuse_empty(words: Sequence[str]) -> None:
         ProfileError: There is one that means nothing.
     """
     for before, word in pairwise(("", *words)):
-        option = word.removesuffix("=") if word.startswith("--") and word.endswith("=") else before
-        if (not word or option is not before) and option not in MAY_BE_EMPTY:
+        has_its_value = word.startswith("--") and word.endswith("=")
+        if word and not has_its_value:
+            continue
+        option = word.removesuffix("=") if has_its_value else before
+        if option not in MAY_BE_EMPTY:
             name = option if option.startswith("-") else "an argument"
             raise ProfileError(f"{name}: got an empty value, as of a variable that is not set")
 

@@ -25,7 +25,6 @@ def init(
     dry_run: DryRunOption = False,
 ) -> None:
     """Propose a profile, mapping and suite for your own file."""
-    _ = wanted.tolerated  # refused before the file is read
     read = read_sample(file, sample, key)
     chosen = name or name_from(file)
     wishes = wanted.wishes(read.key)

@@ -88,7 +88,6 @@ def infer(
     if dry_run and (compare or resume):
         raise ProfileError("--dry-run: got --compare or --resume, too, which need the file that it does not write")
     check_place(path, is_read=compare or resume, is_written=not resume)
-    _ = wanted.tolerated  # refused before the file is read
     read = read_sample(file, sample, key)
     if not resume:
         wishes = wanted.wishes(read.key)

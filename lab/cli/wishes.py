@@ -45,6 +45,10 @@ class WishOptions:
         ),
     ] = "1%"
 
+    def __post_init__(self) -> None:
+        """Refuse a wrong share before a file is read."""
+        _ = self.tolerated
+
     @property
     def tolerated(self) -> float:
         """Share that `--tolerate` states; raises ProfileError if it is none of 0 to 50 %."""

@@ -307,7 +307,7 @@ def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int,
     if size > max_message_bytes:
         raise DatasetError(
             f"{where}: the record has {size:,} bytes, the broker accepts {max_message_bytes:,}; "
-            f"raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
+            "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
             f"{documents_inside(where, parsed)}"
         )
 
