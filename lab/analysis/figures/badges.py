@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from lab.records.run import RunWarning, WarningKind
 
 RATES = ("indexing_", "source_mb", "entities", "consumed_rate", "drain_s")
-TIMES = ("end_to_end", "bulk_service", "query_", "search_", "knee")
+TIMES = ("end_to_end", "index_delay", "catch_up", "limit_docs", "bulk_service", "query_", "search_", "knee")
 QUERIES = ("query_", "search_", "knee")
 COSTS = "cpu_s_per_million_docs"
 """The figure that the section on costs is about."""

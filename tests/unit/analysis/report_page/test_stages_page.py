@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.figures.badges import badges
 from lab.analysis.report_page import key_figures
+from lab.analysis.report_page.sections import OF_STAGES
 from lab.analysis.report_page.summary import load_sentence
 from lab.analysis.report_page.terminal import figure_rows, verdict_line
 from lab.analysis.result import RunAnalysis, analyse
-from lab.records.run import Course, StageRecord
+from lab.records.run import Course, RunWarning, StageRecord, WarningKind
 from tests.unit.analysis.synthetic import Truth, in_stages, samples, written
 
 P99 = "From topic to index, p99"
@@ -64,3 +66,10 @@ def test_a_delay_is_told_once(tmp_path: Path, own: float | None, shown: str) -> 
     analysis = with_figures(tmp_path, end_to_end_latency_ms_p50=own, index_delay_ms_p50=20.0)
     assert {label for label, _, _ in figure_rows(analysis.result, [])} & MEDIANS == {shown}
     assert {tile.label for tile in key_figures.tiles(analysis.folder.run, analysis.result)} & MEDIANS == {shown}
+
+
+@pytest.mark.parametrize("name", OF_STAGES)
+@pytest.mark.parametrize("kind", [WarningKind.BUSY_MACHINE, WarningKind.COLD_SERVERS])
+def test_what_disturbs_rates_and_times_is_a_badge_on_figures_of_stages(name: str, kind: WarningKind) -> None:
+    """Else the page would be green on a machine that others have used."""
+    assert badges([RunWarning(kind=kind, seen="s", likely_cause="c", remedy="r")], name) == (kind,)
