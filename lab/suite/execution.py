@@ -40,7 +40,7 @@ from lab.suite.loads import (
     shortened,
     sizes_of_drains,
 )
-from lab.suite.plan import RUN_BASE_S, WARM_SHARE, least_blocks, next_block, pairs_of_part, runs_of_part, taken_s
+from lab.suite.plan import RUN_BASE_S, WARM_SHARE, least_blocks, next_block, pairs_of_part, part_s, taken_s
 
 MOST_BLOCKS = 60
 LEAST_REPEATED, MOST_REPEATED = 3, 0.2  # disturbed runs that are repeated: so many, or such a share of all
@@ -154,11 +154,12 @@ class SuiteExecution:
     def ends_s(self, part: str, start: int) -> float:
         """When a part of a start must have ended, in seconds that the suite has taken.
 
-        Starts share the time evenly, the parts of each by the runs that so many blocks need, with their warm-up.
+        Starts share the time evenly, the parts of each by what their first blocks take here, with their warm-up.
         """
         if self.plan.minutes is None:
             return inf
-        weights = {each: runs_of_part(self.plan, each) for each in self.plan.parts}
+        each_s = self.durations_s()
+        weights = {each: part_s(self.plan, each, each_s) for each in self.plan.parts}
         until = self.plan.parts[: self.plan.parts.index(part) + 1]
         share = sum(weights[each] for each in until) / sum(weights.values())
         return 60 * self.plan.minutes * (start - 1 + share) / self.plan.starts

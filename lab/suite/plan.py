@@ -411,7 +411,15 @@ def least_blocks(plan: SuitePlan) -> int:
     return FIRST_BLOCKS if len(comparisons) >= FEW else FIRST_BLOCKS_OF_FEW
 
 
-def runs_of_part(plan: SuitePlan, part: str) -> int:
-    """Runs of the first blocks of a part, with those that do not count."""
-    kinds = {variant.kind for variant in plan.variants if variant.part == part}
-    return least_blocks(plan) * len(next_block(plan, pairs_of_part(plan, part), 1, part)) + len(kinds) + WARM_UPS
+def part_s(plan: SuitePlan, part: str, each: Mapping[str, float]) -> float:
+    """How long the first blocks of a part take, with the runs that do not count; more than 0.
+
+    Args:
+        each: By variant, wall time of one run; 0 where nothing is known.
+    """
+    names = next_block(plan, pairs_of_part(plan, part), 1, part)
+    run_s = max(RUN_BASE_S, block_s(plan, names, each) / len(names))
+    # What the first run of a kind takes longer, where it makes an index.
+    longer_s = {variant.kind: first_s(variant, 0.0) for variant in plan.variants if variant.part == part}
+    runs = least_blocks(plan) * len(names) + len(longer_s) + WARM_UPS
+    return runs * run_s + sum(longer_s.values())

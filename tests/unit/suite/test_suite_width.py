@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -206,28 +206,53 @@ def test_the_control_s_repetition_runs_with_the_control(tmp_path: Path) -> None:
     assert (runs["control (again)"], runs["static"], runs["flat"]) == (9, 8, 9)
 
 
-def test_parts_run_one_after_the_other_and_share_the_time(tmp_path: Path) -> None:
-    """By the runs of their blocks and the warm-up: 29 to 21; a block of a part holds nothing of another one."""
-    plan = a_plan(names=("a", "b", "c", "x", "y"))
+class Lasting(Bench):
+    """Servers on which a run of each variant takes so many seconds, and nothing else takes any."""
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        super().__init__()
+        self.seconds, self.now_s = seconds, 0.0
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:
+        """A run of its time."""
+        self.now_s += self.seconds[variant.name]
+        return super().run(variant, folder, warm_up=warm_up, short=short)
+
+
+@pytest.mark.parametrize(
+    ("run_s", "minutes", "first_s"),
+    [(10.0, 12, 720 * 310 / (310 + 220)), (40.0, 60, 3600 * 310 / (310 + 880)), (1.0, 4, 240 * 310 / (310 + 132))],
+    ids=["as long", "four times as long", "shorter than a run can be"],
+)
+def test_parts_run_one_after_the_other_and_share_the_time(
+    tmp_path: Path, run_s: float, minutes: float, first_s: float
+) -> None:
+    """By what eight blocks and the warm-up of each take; a block of a part holds nothing of another one."""
+    seconds = dict.fromkeys("abc", 10.0) | dict.fromkeys("xy", run_s)
+    plan = a_plan(names=tuple(seconds))
     against = {"b": "a", "c": "a", "y": "x"}
     variants = tuple(
         variant.model_copy(update={"against": against.get(variant.name), "part": "xy" if variant.name in "xy" else ""})
         for variant in plan.variants
     )
     plan = plan.model_copy(
-        update={"variants": variants, "repeats": None, "minutes": 12, "precision": 0.05, "order": ()}
+        update={"variants": variants, "repeats": None, "minutes": minutes, "precision": 0.05, "order": ()}
     )
-    folder = SuiteFolder.begin(tmp_path, plan)
-    executed(folder, Bench(), Widths(*[planned_pairs(plan)] * 99), run_s=10)
+    folder, bench = SuiteFolder.begin(tmp_path, plan), Lasting(seconds)
+    always = Widths(*[planned_pairs(plan)] * 999)
+    suite = SuiteExecution(
+        folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1, too_wide=always, clock=lambda: bench.now_s
+    )
+    suite.expected = seconds
+    suite.execute()
     parts = [
         "xy" if set(block) <= {"x", "y"} else "abc" if set(block) <= set("abc") else "?"
         for block in folder.plan().order
     ]
     assert parts == sorted(parts)
     assert set(parts) == {"abc", "xy"}
-    last = max(run.ended_s for run in folder.runs() if run.variant in "abc")
-    assert 720 * 29 / 50 - 100 < last <= 720 * 29 / 50
-    assert 720 - 60 < folder.runs()[-1].ended_s <= 720
+    assert max(run.ended_s for run in folder.runs() if run.variant in "abc") == pytest.approx(first_s, abs=15)
+    assert 60 * minutes - 2 * run_s - 20 < folder.runs()[-1].ended_s <= 60 * minutes
 
 
 def test_a_part_may_take_half_a_block_from_the_next_one(tmp_path: Path) -> None:
