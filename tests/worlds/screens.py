@@ -16,7 +16,7 @@ import numpy as np
 
 from lab.analysis.result import analysed
 from lab.analysis.suite.figures import value_in
-from lab.analysis.tune.estimates import Measured, fitted, rows
+from lab.analysis.tune.estimates import Measured, reported, rows
 from lab.analysis.tune.goals import METRICS, parsed_goal
 from lab.analysis.tune.result import gain_of
 from lab.analysis.tune.screening import LESS, MORE, Group, group_of
@@ -123,7 +123,7 @@ def screened(world: ScreenedWorld, minutes: float, seed: int, *, recorded: bool)
 def groups(measured: list[Measured], stage: Stage | None) -> dict[str, Group]:
     """The groups that the fit puts settings into; empty where it cannot tell them apart."""
     assert stage is not None
-    fit = fitted(rows(measured, METRICS["cpu"]))
+    fit = reported(rows(measured, METRICS["cpu"]))
     if fit.errors is None:
         return {}
     told = {name: gain_of(fit, name) for name in fit.effects}

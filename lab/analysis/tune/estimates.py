@@ -23,6 +23,9 @@ LEAST_CONFIRM_BLOCKS = 4
 CONFIDENCE = 0.95
 LEAST_FREEDOM = 3
 """Degrees of freedom that a fit must leave for an interval."""
+LEAST_OF_A_LEVEL = 3
+"""Runs with a candidate, and without, for its effect by itself. Where two were enough, one of six screenings of five
+runs put a setting into a wrong group, where another one gives 2.5 times as much (`tests.worlds.screens`)."""
 PENALTY = 1.0
 """Of the fit that chooses: variance of a run's logarithm ÷ that of the effects that are expected."""
 BEYOND = 1.1
@@ -203,6 +206,39 @@ def fitted(runs: Iterable[Row], penalty: float = 0.0) -> Fit:
         errors = dict(zip(names, spread, strict=False))
     effects, levels = solution[: len(names)].tolist(), solution[len(names) :].tolist()
     return Fit(dict(zip(names, effects, strict=True)), errors, freedom, dict(zip(blocks, levels, strict=True)))
+
+
+def reported(runs: Iterable[Row]) -> Fit:
+    """The effects of the candidates for a report: of all together, or each by itself where runs are too few for that.
+
+    By itself an effect is the difference between the runs with a candidate and those without. What the others add,
+    which are drawn at random, is noise of both, so the interval is valid, and wide: only what is large shows. Two that
+    were in the same runs are left out, as are those with too few runs on either side.
+    """
+    known = [row for row in runs if row.value is not None]
+    together = fitted(known)
+    if together.errors is not None and together.freedom >= LEAST_FREEDOM:
+        return together
+    effects, errors, freedoms = dict[str, float](), dict[str, float](), list[int]()
+    present = {name: tuple(name in row.combination for row in known) for name in together.effects}
+    alike = Counter(min(those, tuple(not each for each in those)) for those in present.values())
+    for name, those in present.items():
+        # Without it a run has the start's value: others of the same setting are no measure of what it adds.
+        setting = name.partition("=")[0]
+        own = [
+            row._replace(combination=(name,) if name in row.combination else ())
+            for row in known
+            if name in row.combination or all(each.partition("=")[0] != setting for each in row.combination)
+        ]
+        times = sum(bool(row.combination) for row in own)
+        if alike[min(those, tuple(not each for each in those))] > 1 or min(times, len(own) - times) < LEAST_OF_A_LEVEL:
+            continue
+        fit = fitted(own)
+        if fit.errors is not None and fit.freedom >= LEAST_FREEDOM:
+            effects[name], errors[name] = fit.effects[name], fit.errors[name]
+            freedoms.append(fit.freedom)
+    freedom = min(freedoms, default=0)
+    return Fit(effects, errors, freedom, together.levels) if effects else together
 
 
 def given_up(runs: Iterable[Row]) -> set[frozenset[str]]:

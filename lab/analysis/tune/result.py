@@ -17,7 +17,7 @@ from lab.analysis.suite.folder import CountedRun
 from lab.analysis.suite.result import judged_effects
 from lab.analysis.text import quantity
 from lab.analysis.tune.confirmation import Confirmation
-from lab.analysis.tune.estimates import Estimates, Fit, Row, fitted, rows
+from lab.analysis.tune.estimates import Estimates, Fit, Row, reported, rows
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.goals import METRICS
 from lab.analysis.tune.screening import told_groups
@@ -186,10 +186,10 @@ def tried(tuned: Tuned) -> Iterator[Tried]:
 def mixed_effects(tuned: Tuned) -> Iterator[MixedEffect]:
     """Effect of each candidate in the mix, the best first; empty where the runs cannot separate candidates."""
     goal, mixes = tuned.plan.goal, [each.measured for each in tuned.searched]
-    fit = fitted(tuned.rows)
+    fit = reported(tuned.rows)
     if fit.errors is None:
         return
-    rate = fitted(rows(mixes, METRICS["rate"])) if tuned.plan.screens else None
+    rate = reported(rows(mixes, METRICS["rate"])) if tuned.plan.screens else None
     for name in sorted(fit.effects, key=fit.effects.__getitem__, reverse=goal.more_is_better):
         told = gain_of(fit, name)
         yield MixedEffect(

@@ -15,9 +15,10 @@ TITLES: Mapping[Group, str] = {
     "not told": "Could not be told",
 }
 OF_THE_SCREENING = (
-    "On average over both levels of the other settings: a least-squares fit to all runs. A setting is in one of the"
-    " first two groups where all of its 95 % interval is beyond 15 %, or within. Each interval is for itself: of forty"
-    " settings whose effect is just 15 %, one would be in a wrong group; far from it, hardly any."
+    "On average over both levels of the other settings: a least-squares fit to all runs, or of each setting by itself"
+    " where the runs are few. A setting is in one of the first two groups where all of its 95 % interval is beyond"
+    " 15 %, or within. Each interval is for itself: of forty settings whose effect is just 15 %, one would be in a"
+    " wrong group; far from it, hardly any."
 )
 
 

@@ -18,7 +18,8 @@ LARGE = log(1.15)
 LUCK = log(1.01)
 """What luck may have added to a figure before that is said."""
 OF_THE_MIX = (
-    "On average over the random values of the other settings: a least-squares fit to all runs of the mix. Each interval"
+    "On average over the random values of the other settings: a least-squares fit to all runs of the mix, or of each"
+    " setting by itself where the runs are few. Each interval"
     " is of 95 % for itself: of twenty settings without effect, one is shown to have some. The estimates of what was"
     " chosen are too good on average, because they chose it; the intervals hold for it, too."
 )
@@ -74,6 +75,13 @@ def may_be_large(goal: Goal, effect: Effect | MixedEffect) -> bool:
     return max(log(goal.gain(effect.low)), log(goal.gain(effect.high))) > LARGE
 
 
+def is_large(goal: Goal, effect: MixedEffect) -> bool:
+    """Check that all of an effect's interval is a gain of more than 15 %."""
+    if effect.low is None or effect.high is None:
+        return False
+    return min(log(goal.gain(effect.low)), log(goal.gain(effect.high))) > LARGE
+
+
 def change(effect: Effect | Gain | MixedEffect | None, unknown: str = "not known") -> str:
     """`+31 % (+22 % to +41 %)`; without an interval `+31 %`."""
     if effect is None or effect.ratio is None:
@@ -97,6 +105,12 @@ def headline(search: Findings) -> str:
     if search.confirmation is None:
         within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
         if not search.is_known:
+            if large := [each for each in search.mixed if is_large(search.plan.goal, each)]:
+                shown = "; ".join(f"{each.candidate} {change(each)}" for each in large)
+                return (
+                    f"Not confirmed: {LABELS[search.plan.goal.name]} on average over the other settings, by"
+                    f" {search.runs} runs: {shown}. Keep the start until more minutes tell."
+                )
             return (
                 f"Not known: {search.runs} runs tell too little to say that nothing is better than the start{within};"
                 " more minutes tell more."

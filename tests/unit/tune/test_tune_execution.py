@@ -50,14 +50,14 @@ def test_it_keeps_to_its_time_whatever_runs_take(
 def test_a_time_without_a_confirmation_is_told_before_a_run_counts(
     tmp_path: Path, plan: TunePlan, start: Start, message: MakeMessage
 ) -> None:
-    """The mix has the rest of it, and says that too little is known."""
+    """The mix has the rest of it, and what it tells is not confirmed."""
     folder, progress = TuneFolder.begin(tmp_path, plan.model_copy(update={"minutes": 10})), Listening()
     execution(folder, start, Bench(GAINS, around_s=50.0), progress).execute()
     result = analyse_tune(folder.path, ended=True)
     assert progress.heard == [(0, message("10 min", 20, "--minutes", 21))]
     assert {each.stage.kind for each in result.stages} == {"mixed"}
     assert (result.chosen, result.recommended, result.is_known) == (None, (), False)
-    assert result.headline == message("Not known", 8)
+    assert result.headline == message("Not confirmed", 8, "tasks=2 +29 %", "Keep the start")
 
 
 def test_a_confirmation_is_not_repeated_into_the_time_of_nobody(tmp_path: Path, plan: TunePlan, start: Start) -> None:

@@ -61,6 +61,11 @@ def search(
     return Findings(plan, complete=True, stages=4, void=None, confirmation=confirmation, mixed=mixed)
 
 
+def a_mixed(name: str, low: float | None, high: float | None, ratio: float = 1.7) -> MixedEffect:
+    """What the mix shows of a candidate."""
+    return MixedEffect(candidate=name, ratio=ratio, low=low, high=high, runs=9)
+
+
 # --- the headline ---------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +143,18 @@ def search(
             id="a mix that tells nothing",
         ),
         pytest.param(
+            replace(
+                without_confirmation(a_plan()), runs=9, mixed=(a_mixed("a", 1.16, 2.5), a_mixed("b", 1.14, 2.5, 1.7))
+            ),
+            ("Not confirmed", "a +70 % (+16 % to +150 %)", 9, "Keep the start"),
+            id="a mix that tells one gain of more than 15 %",
+        ),
+        pytest.param(
+            replace(without_confirmation(a_plan("cpu")), runs=9, mixed=(a_mixed("a", 1.16, 2.5),)),
+            ("Nothing better", "Keep the start"),
+            id="a mix that tells a loss",
+        ),
+        pytest.param(
             search({"cpu": (-1.0, 0.01), "A/A": (0.0, 0.01)}, goal="cpu"),
             ("Confirmed", "-63 % (-64 % to -63 %)", 8, "Change a + b"),
             id="a cost",
@@ -166,11 +183,6 @@ def test_that_nothing_is_better_is_known_where_no_gain_of_15_percent_is_left(
 
 
 # --- what else ------------------------------------------------------------------------------------------------------
-
-
-def a_mixed(name: str, low: float | None, high: float | None) -> MixedEffect:
-    """What the mix shows of a candidate."""
-    return MixedEffect(candidate=name, ratio=1.0, low=low, high=high, runs=9)
 
 
 MIXED = (
