@@ -205,12 +205,13 @@ class StageExecution(SuiteExecution):
         kept_runs: Runs that must fit between its end and the tune's, from the first run that counts on.
         to_confirm: Runs of the fewest blocks of a confirmation; 0 where there is none to come.
         least_runs: Runs of the stage that are worth their time.
+        fewest_runs: Runs below which it tells nothing.
         what: Noun that needs them all.
     """
 
     kept_runs = 0
     to_confirm = 0
-    least_runs = 0
+    least_runs = fewest_runs = 0
     what = ""
 
     def until_s(self) -> float:
@@ -218,10 +219,16 @@ class StageExecution(SuiteExecution):
         return self.limit_s - self.kept_runs * self.durations_s()[START]
 
     def look_ahead(self) -> None:
-        """Keep the time of a confirmation; or say, once servers are warm, that the time is too short."""
+        """Keep the time of a confirmation; or say, once servers are warm, that the time is too short.
+
+        Raises:
+            NoTimeError: What is left of it would tell nothing.
+        """
         needed, left_s = self.to_confirm + self.least_runs, self.limit_s - self.spent_s()
         run_s, minutes = self.durations_s()[START], self.minutes or 0.0
         text = room_text(minutes, left_s=left_s, run_s=run_s, needed=needed, what=self.what) if needed else ""
+        if text and not self.counted and left_s < self.fewest_runs * run_s:
+            raise NoTimeError(minutes, self.spent_s(), text)
         self.kept_runs = 0 if text else self.to_confirm
         self.progress.warned(text)
 
@@ -340,7 +347,8 @@ class TuneExecution:
             execution.limit_s += MOST_OVER * 60 * execution.minutes
         elif self.search.runs_to_confirm == 0 or self.times().can_confirm:
             execution.to_confirm, execution.what = self.search.runs_to_confirm, self.search.what
-            execution.least_runs = self.search.least_runs if stage.number == 1 else 0
+            if stage.number == 1:
+                execution.least_runs, execution.fewest_runs = self.search.least_runs, self.search.fewest_runs
         try:
             execution.execute()
         except NoTimeError:
