@@ -245,7 +245,7 @@ def test_a_time_too_short_for_intervals_is_told_before_a_run_counts(
 def test_a_time_that_tells_nothing_ends_before_a_run_counts(
     tmp_path: Path, plan: TunePlan, start: Start, message: MakeMessage
 ) -> None:
-    """Half of a design and its mirror image tells no effects apart: 4 runs of three settings, of which 2 would fit."""
+    """Half of a design and its mirror image tells no effects apart: 4 runs of three settings, of which 3 would fit."""
     folder, progress, bench = TuneFolder.begin(tmp_path, plan), Listening(), Bench({}, around_s=130.0)
     tune = execution(folder, start, bench, progress)
     tune.search = Screening(plan.candidates, plan.goal, ())
