@@ -3,14 +3,13 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from math import ceil
 from random import Random
 from shutil import rmtree
 from statistics import median
-from typing import Protocol
+from typing import Protocol, Unpack
 
 from pydantic import JsonValue
 
@@ -28,8 +27,7 @@ from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import START, Combination, Stage, TunePlan, combination_name
 from lab.run.folder import RunFolder
-from lab.run.phases import RunProgress
-from lab.suite.bench import Bench, SuiteProgress
+from lab.suite.bench import Bench, RunOptions, SuiteProgress
 from lab.suite.durations import MOST_OVER, NoTimeError, room_text
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
@@ -81,18 +79,10 @@ class ForgivingBench:
     def run_ids(self, ids: set[str]) -> None:
         self._bench.run_ids = ids
 
-    def run(
-        self,
-        variant: Variant,
-        folder: RunFolder,
-        *,
-        warm_up: bool,
-        short: bool,
-        display: AbstractContextManager[RunProgress],
-    ) -> Result:
+    def run(self, variant: Variant, folder: RunFolder, **how: Unpack[RunOptions]) -> Result:
         """Run the variant once; raises StackError if it came to no end, or a server refused what it sets."""
         try:
-            return self._bench.run(variant, folder, warm_up=warm_up, short=short, display=display)
+            return self._bench.run(variant, folder, **how)
         except ProfileError as error:
             if variant.name in self.start:
                 raise
