@@ -61,20 +61,6 @@ from lab.targets.servers import Servers, VariantBench, typed_command
 from producers.dataset import Dataset
 
 PlanOption = Annotated[bool, typer.Option("--plan", help="Print variants, order and time; start nothing.")]
-MinutesOption = Annotated[float | None, typer.Option(min=1, help="Longest time, warm-up included.")]
-PrecisionOption = Annotated[
-    str | None, typer.Option(help="End when every interval is this narrow (half-width): 5%.", metavar="PERCENT")
-]
-RateOption = Annotated[
-    str | None,
-    typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of the control's limit.", metavar="RATE"),
-]
-DuetsOption = Annotated[
-    bool,
-    typer.Option(
-        "--duets", help="Both runs of a comparison at the same time, on two sets of servers: for a noisy machine."
-    ),
-]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")]
 
@@ -84,10 +70,20 @@ class SharedOptions:
     """Options of all commands that compare variants in blocks."""
 
     plan: PlanOption = False
-    minutes: MinutesOption = None
-    precision: PrecisionOption = None
-    rate: RateOption = None
-    duets: DuetsOption = False
+    minutes: Annotated[float | None, typer.Option(min=1, help="Longest time, warm-up included.")] = None
+    precision: Annotated[
+        str | None, typer.Option(help="End when every interval is this narrow (half-width): 5%.", metavar="PERCENT")
+    ] = None
+    rate: Annotated[
+        str | None,
+        typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of the control's limit.", metavar="RATE"),
+    ] = None
+    duets: Annotated[
+        bool,
+        typer.Option(
+            "--duets", help="Both runs of a comparison at the same time, on two sets of servers: for a noisy machine."
+        ),
+    ] = False
     seed: SeedOption = None
     resume: ResumeOption = False
     on: ServerOptions
