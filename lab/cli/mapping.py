@@ -16,7 +16,7 @@ from lab.analysis.suite.result import analyse_suite
 from lab.cli import complete
 from lab.cli.mapping_display import analyzers_text, show_beside_dynamic, show_costs, show_proposal
 from lab.cli.options import OutputOptions, ServerOptions, with_groups
-from lab.cli.suite import PlanOption, SeedOption, SuiteOptions, measures_of, perform
+from lab.cli.suite import PlanOption, SeedOption, SuiteOptions, perform
 from lab.cli.wishes import SAMPLE, DryRunOption, KeyOption, SampleOption, WishOptions
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import cluster_of
@@ -84,7 +84,7 @@ def infer(
 ) -> int:
     """Propose a static mapping for your file, with a reason for each field, and check it on a server."""
     path = out or Path(FOLDER) / f"{name_from(file) or 'documents'}.json"
-    options = SuiteOptions(measures=measures_of(None, minutes, None), resume=resume, on=servers, output=output)
+    options = SuiteOptions(minutes=minutes, resume=resume, on=servers, output=output)
     if dry_run and (compare or resume):
         raise ProfileError("--dry-run: got --compare or --resume, too, which need the file that it does not write")
     check_place(path, is_read=compare or resume, is_written=not resume)
@@ -220,8 +220,7 @@ def explain(
     """Measure what each field of a mapping costs: size on disk and indexing CPU, by leaving it out."""
     units = units_of(load_mapping(name), name)
     documents = Documents(on, key, load_count(on), elasticsearch)
-    measures = measures_of(None, minutes, None)
-    options = SuiteOptions(measures=measures, resume=resume, on=servers, output=output, seed=seed, plan=plan)
+    options = SuiteOptions(minutes=minutes, resume=resume, on=servers, output=output, seed=seed, plan=plan)
     most, suite_name = most_units(minutes), without_each(name, [], documents).name
     accepted = output.runs / f"{suite_name}.ndjson"
     if plan:

@@ -17,7 +17,7 @@ from lab.analysis.text import figure
 from lab.capture.answers import FILE, answers, compared, read_answers, read_questions
 from lab.cli import complete
 from lab.cli.options import OutputOptions, ServerOptions, with_groups
-from lab.cli.suite import PlanOption, ResumeOption, SuiteOptions, measures_of, perform
+from lab.cli.suite import PlanOption, ResumeOption, SuiteOptions, perform
 from lab.clients.target import Target, cluster_of
 from lab.console import console, table_of
 from lab.engines import ENGINES, Release
@@ -94,14 +94,8 @@ def rehearse(
             cluster.close()
         folder.write_text(FILE, orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
 
-    options = SuiteOptions(
-        measures=measures_of(None, minutes, None),
-        resume=resume,
-        on=on,
-        output=output,
-        plan=plan,
-        after_run=ask if asked else None,
-    )
+    after_run = ask if asked else None
+    options = SuiteOptions(minutes=minutes, resume=resume, on=on, output=output, plan=plan, after_run=after_run)
     status = perform(suite, options)
     if not plan:
         folder = find_suite(output.runs, suite.name).path

@@ -46,7 +46,7 @@ from lab.profiles.files import REPOSITORY as ROOT
 from lab.profiles.loads import checked_rate
 from lab.profiles.races import ad_hoc_suite
 from lab.profiles.suites import Measures, Suite, load_suite
-from lab.records.marks import NO_MARKS, Marks
+from lab.records.marks import Marks
 from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import SUITES, RunFolder, become_latest, check_runs
 from lab.run.query.own_answers import told_beforehand
@@ -61,22 +61,59 @@ from lab.targets.servers import Servers, VariantBench, typed_command
 from producers.dataset import Dataset
 
 PlanOption = Annotated[bool, typer.Option("--plan", help="Print variants, order and time; start nothing.")]
-MinutesOption = Annotated[float | None, typer.Option(min=1, help="Longest time, warm-up included.")]
-PrecisionOption = Annotated[
-    str | None, typer.Option(help="End when every interval is this narrow (half-width): 5%.", metavar="PERCENT")
-]
-RateOption = Annotated[
-    str | None,
-    typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of the control's limit.", metavar="RATE"),
-]
-DuetsOption = Annotated[
-    bool,
-    typer.Option(
-        "--duets", help="Both runs of a comparison at the same time, on two sets of servers: for a noisy machine."
-    ),
-]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedOptions:
+    """Options of all commands that compare variants in blocks."""
+
+    plan: PlanOption = False
+    minutes: Annotated[float | None, typer.Option(min=1, help="Longest time, warm-up included.")] = None
+    precision: Annotated[
+        str | None, typer.Option(help="End when every interval is this narrow (half-width): 5%.", metavar="PERCENT")
+    ] = None
+    rate: Annotated[
+        str | None,
+        typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of the control's limit.", metavar="RATE"),
+    ] = None
+    duets: Annotated[
+        bool,
+        typer.Option(
+            "--duets", help="Both runs of a comparison at the same time, on two sets of servers: for a noisy machine."
+        ),
+    ] = False
+    seed: SeedOption = None
+    resume: ResumeOption = False
+    on: ServerOptions
+    mark: MarkOptions = field(default_factory=MarkOptions)
+    output: OutputOptions
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteOptions(SharedOptions):
+    """What a command line asks of a suite.
+
+    Attributes:
+        plan: Only the plan is wanted.
+        after_run: Called after each run, while its index is there.
+    """
+
+    repeats: int | None = None
+    starts: int | None = None
+    checking: SuiteChecks = field(default_factory=SuiteChecks)
+    after_run: Callable[[Target, Profile, RunFolder], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ProfileError if measures or marks are wrong, before servers are asked for."""
+        _ = self.measures, self.mark.marks
+
+    @property
+    def measures(self) -> Measures:
+        """How much is to be measured, as far as the command line says."""
+        return measures_of(self.repeats, self.minutes, self.precision)
 
 
 @with_groups
@@ -88,20 +125,10 @@ def suite(
         ),
     ],
     *,
-    plan: PlanOption = False,
-    minutes: MinutesOption = None,
-    precision: PrecisionOption = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Number of blocks, instead of both.")] = None,
-    rate: RateOption = None,
-    duets: DuetsOption = False,
     starts: Annotated[int | None, typer.Option(min=1, help="Starts of the servers; default 1.")] = None,
-    seed: SeedOption = None,
-    resume: ResumeOption = False,
     settings: SettingsOption = None,
-    on: ServerOptions,
-    mark: MarkOptions,
-    output: OutputOptions,
-    as_json: JsonOption = False,
+    shared: SharedOptions,
     expect: ExpectOption = None,
     baseline: BaselineOption = None,
     baseline_optional: BaselineOptionalOption = False,
@@ -115,26 +142,13 @@ def suite(
     expectations, conditions = ratios_expected(expect or ()), tuple(condition(text) for text in abort_on or ())
     beside = baseline_of(
         baseline,
-        output.runs / SUITES / chosen.name,
+        shared.output.runs / SUITES / chosen.name,
         optional=baseline_optional,
         vary=vary or (),
         expectations=expectations,
     )
-    options = SuiteOptions(
-        measures=measures_of(repeats, minutes, precision),
-        resume=resume,
-        on=on,
-        output=output,
-        rate=rate,
-        starts=starts,
-        seed=seed,
-        plan=plan,
-        as_json=as_json,
-        duets=duets,
-        marks=mark.marks,
-        checking=SuiteChecks(CiFiles.checked(junit, summary), expectations, beside, conditions),
-    )
-    return perform(chosen, options)
+    checking = SuiteChecks(CiFiles.checked(junit, summary), expectations, beside, conditions)
+    return perform(chosen, SuiteOptions(**vars(shared), repeats=repeats, starts=starts, checking=checking))
 
 
 @with_groups
@@ -151,17 +165,7 @@ def race(
         ),
     ] = None,
     documents: DocumentsOption = None,
-    plan: PlanOption = False,
-    minutes: MinutesOption = None,
-    precision: PrecisionOption = None,
-    rate: RateOption = None,
-    duets: DuetsOption = False,
-    seed: SeedOption = None,
-    resume: ResumeOption = False,
-    on: ServerOptions,
-    mark: MarkOptions,
-    output: OutputOptions,
-    as_json: JsonOption = False,
+    shared: SharedOptions,
 ) -> int:
     """Compare some values of a setting, as a suite does.
 
@@ -169,44 +173,7 @@ def race(
     """
     stated = [] if documents is None else [f"dataset.documents={documents}"]
     chosen = ad_hoc_suite(profile, [*(settings or ()), *stated])
-    options = SuiteOptions(
-        measures=measures_of(None, minutes, precision),
-        resume=resume,
-        on=on,
-        output=output,
-        rate=rate,
-        seed=seed,
-        plan=plan,
-        as_json=as_json,
-        duets=duets,
-        marks=mark.marks,
-    )
-    return perform(chosen, options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteOptions:
-    """What a command line asks of a suite.
-
-    Attributes:
-        measures: As far as it says anything of them.
-        plan: Only the plan is wanted.
-        after_run: Called after each run, while its index is there.
-    """
-
-    measures: Measures
-    resume: bool
-    on: ServerOptions
-    output: OutputOptions
-    rate: str | None = None
-    starts: int | None = None
-    seed: int | None = None
-    plan: bool = False
-    as_json: bool = False
-    duets: bool = False
-    marks: Marks = NO_MARKS
-    checking: SuiteChecks = field(default_factory=SuiteChecks)
-    after_run: Callable[[Target, Profile, RunFolder], None] | None = None
+    return perform(chosen, SuiteOptions(**vars(shared)))
 
 
 def perform(suite: Suite, options: SuiteOptions) -> int:
@@ -229,7 +196,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     if begun:
         check_resumed(begun, fixed, options)
         plan = begun.plan()
-        refuse_other_marks(options.marks, Marks(plan.labels, plan.note))
+        refuse_other_marks(options.mark.marks, Marks(plan.labels, plan.note))
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
@@ -240,7 +207,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
         bench_of = servers.duet_bench if wanted.duets else servers.bench
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
-            folder = begun or SuiteFolder.begin(runs, wanted.model_copy(update=vars(options.marks)))
+            folder = begun or SuiteFolder.begin(runs, wanted.model_copy(update=vars(options.mark.marks)))
             if options.after_run and isinstance(bench, VariantBench):
                 bench.after_run = options.after_run
             display = SuiteDisplay(wanted, folder.runs(), expected.each)

@@ -73,17 +73,17 @@ def texts_of(sample: Sample, proposal: Proposal, name: str) -> dict[Path, str]:
     """The files by their path below the working folder; raises ProfileError if the name does not serve."""
     if not NAME.fullmatch(name):
         raise ProfileError(f'--name: got "{name}", expected up to 40 of a-z, 0-9 and hyphens, such as used-books')
-    file = Path(sample.path).name
     profile = PROFILE.format(
         sampled=sample.text,
         why_key=key_text(sample),
         why_dynamic=WHY_NOT_DYNAMIC,
-        question=quoted(f"How fast are the documents of {file} indexed?"),
+        # By the profile's name, as another file may be loaded with it.
+        question=quoted(f"How fast are the documents of {name} indexed?"),
         path=quoted(str(Path(sample.path).resolve())),
         key=f"  key: {quoted(sample.key)}\n" if sample.key else "",
         name=quoted(name),
     )
-    suite = SUITE.format(question=quoted(f"Which setting indexes {file} faster?"), name=quoted(name))
+    suite = SUITE.format(question=quoted(f"Which setting indexes {name} faster?"), name=quoted(name))
     experiments = Path("experiments")
     return {
         experiments / "profiles" / f"{name}.yaml": profile,

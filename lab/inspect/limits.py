@@ -1,7 +1,7 @@
 """The bottleneck of a watched pipeline, each by a predicate, in the words of `run`; and what to try first.
 
-Asked in the order of `PREDICATES`, the first that applies. What the readings do not give is `None`, and a predicate
-without its figures does not apply.
+Asked in the order of `FIRST` and `PREDICATES`, the first that applies. What the readings do not give is `None`, and a
+predicate without its figures does not apply.
 """
 
 from collections.abc import Callable
@@ -124,7 +124,8 @@ def hosts(pipeline: Pipeline) -> list[Host]:
 
 def bottleneck_of(pipeline: Pipeline) -> Bottleneck | None:
     """The first bottleneck whose predicate applies; `None` where none does."""
-    return next(filter(None, (predicate(pipeline) for predicate in PREDICATES)), None)
+    asked = (*FIRST, *PREDICATES) if pipeline.waits else FIRST
+    return next(filter(None, (predicate(pipeline) for predicate in asked)), None)
 
 
 def why_unknown(pipeline: Pipeline) -> str:
@@ -200,7 +201,7 @@ def keeps_up(pipeline: Pipeline) -> Bottleneck | None:
 def requested_rate(pipeline: Pipeline) -> Bottleneck | None:
     """Records wait since our sink is told to go no faster (`max.documents.per.second`, for each task)."""
     cap, rate = pipeline.connector.whole("max.documents.per.second"), pipeline.figures.indexing_rate
-    if not pipeline.waits or not cap or rate is None or rate < KEPT_UP * cap * pipeline.reading_tasks:
+    if not cap or rate is None or rate < KEPT_UP * cap * pipeline.reading_tasks:
         return None
     return Bottleneck(
         "requested rate",
@@ -216,7 +217,7 @@ def requested_rate(pipeline: Pipeline) -> Bottleneck | None:
 def rejections(pipeline: Pipeline) -> Bottleneck | None:
     """Write pools rejected requests while records waited."""
     figures, connector = pipeline.figures, pipeline.connector
-    if not pipeline.waits or not figures.rejected:
+    if not figures.rejected:
         return None
     flight = connector.whole("max.in.flight.requests")
     why = "fewer requests wait in the write queue"
@@ -233,7 +234,7 @@ def rejections(pipeline: Pipeline) -> Bottleneck | None:
 def merge_throttling(pipeline: Pipeline) -> Bottleneck | None:
     """Elasticsearch held indexing back for its merges."""
     figures = pipeline.figures
-    if not pipeline.waits or figures.throttled is None or figures.throttled < THROTTLED:
+    if figures.throttled is None or figures.throttled < THROTTLED:
         return None
     return Bottleneck(
         "merge throttling",
@@ -249,7 +250,7 @@ def merge_throttling(pipeline: Pipeline) -> Bottleneck | None:
 def tiny_bulks(pipeline: Pipeline) -> Bottleneck | None:
     """Records wait and yet bulk requests are small."""
     figures, connector, request = pipeline.figures, pipeline.connector, pipeline.bulk_request
-    if not pipeline.waits or request is None or request[0] >= TINY_DOCUMENTS or request[1] >= TINY_BYTES:
+    if request is None or request[0] >= TINY_DOCUMENTS or request[1] >= TINY_BYTES:
         return None
     batch = connector.whole("batch.size")
     tries = []
@@ -277,7 +278,7 @@ def ingest_pipeline(pipeline: Pipeline) -> Bottleneck | None:
     """Documents spend as long in an ingest pipeline as in indexing, or longer, and that keeps half a thread busy."""
     figures = pipeline.figures
     spent_s, indexing_s = figures.ingest_time_s, figures.index_time_s
-    if not pipeline.waits or spent_s is None or indexing_s is None:
+    if spent_s is None or indexing_s is None:
         return None
     if spent_s < indexing_s or spent_s < HALF * figures.window_s:
         return None
@@ -303,7 +304,7 @@ def pipelines_of(pipeline: Pipeline) -> str:
 def hot_shard(pipeline: Pipeline) -> Bottleneck | None:
     """One node indexes much more than the others, since one shard gets most documents, and its write threads work."""
     figures, busiest = pipeline.figures, pipeline.figures.busiest_shard
-    if not pipeline.waits or busiest is None or len(figures.nodes) < 2:
+    if busiest is None or len(figures.nodes) < 2:
         return None
     hot, *others = sorted(figures.nodes, key=lambda node: -node.index_time_s)
     busy, idle = hot.write_busy or 0.0, fmean(node.write_busy or 0.0 for node in others)
@@ -330,7 +331,7 @@ def hot_shard(pipeline: Pipeline) -> Bottleneck | None:
 def mapping(pipeline: Pipeline) -> Bottleneck | None:
     """Elasticsearch is busy, documents take long for their size, and the mapping has fields of costly kinds."""
     figures, index = pipeline.figures, pipeline.index
-    if not pipeline.waits or index is None or not index.costly or not pipeline.is_elasticsearch_busy:
+    if index is None or not index.costly or not pipeline.is_elasticsearch_busy:
         return None
     us_per_kb, index_us_per_kb = figures.cpu_us_per_kb, figures.index_us_per_kb
     is_warm = all(node.uptime_s is None or node.uptime_s >= WARM_S for node in figures.nodes)
@@ -358,8 +359,6 @@ def mapping(pipeline: Pipeline) -> Bottleneck | None:
 
 def disk(pipeline: Pipeline) -> Bottleneck | None:
     """The disk of a node had work all the time while its cores had not."""
-    if not pipeline.waits:
-        return None
     for node in pipeline.figures.nodes:
         has_cores = node.cpu_percent is not None and node.cpu_percent < SATURATED_PERCENT
         if node.disk_busy is not None and node.disk_busy >= BUSY_DISK and has_cores:
@@ -374,7 +373,7 @@ def disk(pipeline: Pipeline) -> Bottleneck | None:
 
 def elasticsearch(pipeline: Pipeline) -> Bottleneck | None:
     """Elasticsearch has no slack: write threads or cores."""
-    if not pipeline.waits or not pipeline.is_elasticsearch_busy:
+    if not pipeline.is_elasticsearch_busy:
         return None
     return Bottleneck("elasticsearch", f"{busy_text(pipeline)}.", fewer_segments(pipeline))
 
@@ -400,7 +399,7 @@ def machine(pipeline: Pipeline) -> Bottleneck | None:
     A node that waits for a core keeps its write threads at work; with idle ones it waits for requests.
     """
     busiest = next(iter(hosts(pipeline)), None)
-    if not pipeline.waits or busiest is None or busiest.percent < SATURATED_PERCENT:
+    if busiest is None or busiest.percent < SATURATED_PERCENT:
         return None
     if busiest.elasticsearch >= MOST * busiest.percent or (pipeline.figures.write_busy or 0.0) < HALF:
         return None
@@ -434,7 +433,7 @@ def fewer_segments(pipeline: Pipeline) -> tuple[Try, ...]:
 def sink(pipeline: Pipeline) -> Bottleneck | None:
     """Records wait while Elasticsearch has write threads to spare."""
     busy = pipeline.figures.write_busy
-    if not pipeline.waits or busy is None:
+    if busy is None:
         return None
     connector, tasks, partitions = pipeline.connector, pipeline.reading_tasks, len(pipeline.figures.lags)
     allowed = allowed_flight(pipeline)
@@ -464,10 +463,8 @@ def more_tasks(pipeline: Pipeline) -> tuple[Try, ...]:
     return (more, Try("tasks.max", str(tasks), str(2 * partitions), "a task for each partition"))
 
 
+FIRST: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (failed, stalled, keeps_up)
 PREDICATES: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (
-    failed,
-    stalled,
-    keeps_up,
     requested_rate,
     rejections,
     merge_throttling,
@@ -480,4 +477,4 @@ PREDICATES: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (
     elasticsearch,
     sink,
 )
-"""In the order in which they are asked; docs/inspect.md states each."""
+"""In the order in which they are asked, after the first ones and where records wait; docs/inspect.md states each."""

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from lab.profiles import Profile
 from lab.records.result import Result
@@ -11,6 +11,18 @@ from lab.records.suite import SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from producers.dataset import Dataset
+
+
+class RunOptions(TypedDict):
+    """How a variant runs.
+
+    Attributes:
+        short: With as many documents as its profile states, whatever counted runs have.
+    """
+
+    warm_up: bool
+    short: bool
+    display: AbstractContextManager[RunProgress]
 
 
 class Bench(Protocol):
@@ -42,20 +54,8 @@ class Bench(Protocol):
         """Stop the servers of a part that the next one does not use as they are."""
         ...
 
-    def run(
-        self,
-        variant: Variant,
-        folder: RunFolder,
-        *,
-        warm_up: bool,
-        short: bool,
-        display: AbstractContextManager[RunProgress],
-    ) -> Result:
-        """Run the variant once into the folder and remove what it leaves in the servers.
-
-        Args:
-            short: With as many documents as its profile states, whatever counted runs have.
-        """
+    def run(self, variant: Variant, folder: RunFolder, **how: Unpack[RunOptions]) -> Result:
+        """Run the variant once into the folder and remove what it leaves in the servers."""
         ...
 
 

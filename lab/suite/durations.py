@@ -25,11 +25,13 @@ class TimeIsOver(Exception):  # noqa: N818 - the expected end of a measurement, 
 
 
 class NoTimeError(ProfileError):
-    """The time is over before the first run that counts."""
+    """The time is over before the first run that counts, or holds too few runs to tell anything."""
 
-    def __init__(self, minutes: float, spent_s: float) -> None:
+    def __init__(self, minutes: float, spent_s: float, too_few: str = "") -> None:
         super().__init__(
-            f"--minutes: got {minutes:g}, expected more, at least twice as much: the warm-up took"
+            f"--minutes: {too_few}"
+            if too_few
+            else f"--minutes: got {minutes:g}, expected more, at least twice as much: the warm-up took"
             f" {spent_s / 60:.1f} min here, and no run that counts would have ended in time"
         )
 

@@ -194,10 +194,14 @@ class SuiteExecution:
         return now_s
 
     def takes_s(self, variant: Variant, *, counts: bool, short: bool) -> float:
-        """Duration of the next run of a variant."""
+        """Duration of the next run of a variant, with the first that counts where that is still to come."""
         each, session = self.durations_s(), self.ended[self.earlier :]
         run_s = each[variant.name] * slowdown(self.ended, each)
-        return run_s if counts else uncounted_run_s(self.plan, session, variant, run_s=run_s, short=short)
+        if counts:
+            return run_s
+        uncounted_s = uncounted_run_s(self.plan, session, variant, run_s=run_s, short=short)
+        # Without a run that counts after it, it would be for nothing.
+        return uncounted_s if self.counted or short else uncounted_s + run_s
 
     def look_ahead(self) -> None:
         """Say, once servers are warm, if the time holds fewer runs than a comparison needs."""
@@ -343,8 +347,14 @@ class SuiteExecution:
         """Whether runs that count are not what warms the servers."""
         return (self.plan.times or 1) > 1 or self.plan.rate_docs_per_s is not None
 
+    @property
+    def warm_share_s(self) -> float:
+        """Time of a limited measurement in which drains wait for stable rates; all servers have as much of it."""
+        servers = {(variant.part, variant.servers) for variant in self.plan.variants}
+        return WARM_SHARE * 60 * self.minutes / self.plan.starts / len(servers) if self.minutes else inf
+
     def until_stable(self, variant: Variant, needed: frozenset[Hashable]) -> frozenset[Hashable]:
-        """Drains until their rate is stable; what is warm then."""
+        """Drains until their rate is stable, or their share of the time is over; what is warm then."""
         rates: list[float] = []
         begun_s = self.clock()
         for attempt in range(1, MOST_WARM_UPS + 1):
@@ -352,7 +362,10 @@ class SuiteExecution:
             rate = warm_up_rate(result, of_queries=variant.layout is not None) if result else None
             if rate is not None and run.status == "verified":
                 rates.append(rate)
-            took_long = self.clock() - begun_s > self.most_warm_up_s
+            now_s = self.clock()
+            # Another drain would end after its share of the time: what counts would have none of it.
+            is_late = now_s - begun_s + run.ended_s - run.started_s > self.warm_share_s
+            took_long = is_late or now_s - begun_s > self.most_warm_up_s
             if self.is_warm(rates) or (took_long and len(rates) >= self.least_warm_ups):
                 break
             needed = self.bench.prepare(variant)

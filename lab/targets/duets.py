@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from threading import Barrier, BrokenBarrierError, Event
+from typing import Unpack
 
 from lab.clients.target import Target
 from lab.errors import AbortError, StackError
@@ -15,6 +16,7 @@ from lab.records.suite import Variant
 from lab.run.abort import Condition
 from lab.run.folder import RunFolder
 from lab.run.phases import NoDisplay, RunProgress
+from lab.suite.bench import RunOptions
 from lab.targets.servers import VariantBench
 from producers.dataset import Dataset
 
@@ -101,22 +103,14 @@ class DuetBench:
         for side in reversed(self.sides):
             side.change_part(before, after)
 
-    def run(
-        self,
-        variant: Variant,
-        folder: RunFolder,
-        *,
-        warm_up: bool,
-        short: bool,
-        display: AbstractContextManager[RunProgress],
-    ) -> Result:
+    def run(self, variant: Variant, folder: RunFolder, **how: Unpack[RunOptions]) -> Result:
         """Run the variant on both sets at once; the result of the first, or of one that is not verified.
 
         Raises:
             StackError: One of the two has failed.
         """
         beside = RunFolder.create(folder.path.parent.parent, folder.path.parent.name)
-        outcomes = self.run_both((variant, variant), (folder, beside), warm_up=warm_up, short=short, display=display)
+        outcomes = self.run_both((variant, variant), (folder, beside), **how)
         results = []
         for outcome in outcomes:
             if isinstance(outcome, StackError):

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Unpack
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.report_page.report import write_report
@@ -42,6 +43,7 @@ from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
 from lab.stack.kafka import OVERRIDABLE
 from lab.stack.places import ROOT
+from lab.suite.bench import RunOptions
 from lab.suite.duets import PairBench
 from lab.suite.plan import server_shape
 from lab.targets.warm_up import warmed_up
@@ -327,18 +329,10 @@ class VariantBench(ABC):
     def change_part(self, before: str, after: str) -> None:
         """Stop the servers of a part that the next one does not use as they are."""
 
-    def run(
-        self,
-        variant: Variant,
-        folder: RunFolder,
-        *,
-        warm_up: bool,
-        short: bool,
-        display: AbstractContextManager[RunProgress],
-    ) -> Result:
+    def run(self, variant: Variant, folder: RunFolder, **how: Unpack[RunOptions]) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
-        self.record(variant, folder, warm_up=warm_up, short=short, display=display)
-        return self.concluded(variant, folder, short=short)
+        self.record(variant, folder, **how)
+        return self.concluded(variant, folder, short=how["short"])
 
     def inputs_of(self, variant: Variant, *, short: bool) -> tuple[Profile, Dataset]:
         """Profile and dataset of the next run of a variant."""

@@ -3,14 +3,13 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from math import ceil
 from random import Random
 from shutil import rmtree
 from statistics import median
-from typing import Protocol
+from typing import Protocol, Unpack
 
 from pydantic import JsonValue
 
@@ -28,8 +27,7 @@ from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import START, Combination, Stage, TunePlan, combination_name
 from lab.run.folder import RunFolder
-from lab.run.phases import RunProgress
-from lab.suite.bench import Bench, SuiteProgress
+from lab.suite.bench import Bench, RunOptions, SuiteProgress
 from lab.suite.durations import MOST_OVER, NoTimeError, room_text
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
@@ -81,18 +79,10 @@ class ForgivingBench:
     def run_ids(self, ids: set[str]) -> None:
         self._bench.run_ids = ids
 
-    def run(
-        self,
-        variant: Variant,
-        folder: RunFolder,
-        *,
-        warm_up: bool,
-        short: bool,
-        display: AbstractContextManager[RunProgress],
-    ) -> Result:
+    def run(self, variant: Variant, folder: RunFolder, **how: Unpack[RunOptions]) -> Result:
         """Run the variant once; raises StackError if it came to no end, or a server refused what it sets."""
         try:
-            return self._bench.run(variant, folder, warm_up=warm_up, short=short, display=display)
+            return self._bench.run(variant, folder, **how)
         except ProfileError as error:
             if variant.name in self.start:
                 raise
@@ -205,12 +195,13 @@ class StageExecution(SuiteExecution):
         kept_runs: Runs that must fit between its end and the tune's, from the first run that counts on.
         to_confirm: Runs of the fewest blocks of a confirmation; 0 where there is none to come.
         least_runs: Runs of the stage that are worth their time.
+        fewest_runs: Runs below which it tells nothing.
         what: Noun that needs them all.
     """
 
     kept_runs = 0
     to_confirm = 0
-    least_runs = 0
+    least_runs = fewest_runs = 0
     what = ""
 
     def until_s(self) -> float:
@@ -218,10 +209,16 @@ class StageExecution(SuiteExecution):
         return self.limit_s - self.kept_runs * self.durations_s()[START]
 
     def look_ahead(self) -> None:
-        """Keep the time of a confirmation; or say, once servers are warm, that the time is too short."""
+        """Keep the time of a confirmation; or say, once servers are warm, that the time is too short.
+
+        Raises:
+            NoTimeError: What is left of it would tell nothing.
+        """
         needed, left_s = self.to_confirm + self.least_runs, self.limit_s - self.spent_s()
         run_s, minutes = self.durations_s()[START], self.minutes or 0.0
         text = room_text(minutes, left_s=left_s, run_s=run_s, needed=needed, what=self.what) if needed else ""
+        if text and not self.counted and left_s < self.fewest_runs * run_s:
+            raise NoTimeError(minutes, self.spent_s(), text)
         self.kept_runs = 0 if text else self.to_confirm
         self.progress.warned(text)
 
@@ -340,7 +337,8 @@ class TuneExecution:
             execution.limit_s += MOST_OVER * 60 * execution.minutes
         elif self.search.runs_to_confirm == 0 or self.times().can_confirm:
             execution.to_confirm, execution.what = self.search.runs_to_confirm, self.search.what
-            execution.least_runs = self.search.least_runs if stage.number == 1 else 0
+            if stage.number == 1:
+                execution.least_runs, execution.fewest_runs = self.search.least_runs, self.search.fewest_runs
         try:
             execution.execute()
         except NoTimeError:

@@ -43,6 +43,11 @@ class Screening(Search):
         """Runs that give intervals: an effect of each setting, a level of each of two blocks, and what is left."""
         return max(self.runs_of_block, len(self.candidates) + 2 + LEAST_FREEDOM)
 
+    @property
+    def fewest_runs(self) -> int:
+        """Those of a design without its mirror image: fewer do not tell the effects of its settings apart."""
+        return self.runs_of_block
+
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """Stage of as many blocks as the time holds, the last one in part; `None` where it holds no half of one."""
         blocks = self.blocks_in_time(times, self.runs_of_block)

@@ -163,6 +163,11 @@ class Search:
         """Runs of the first stage that are worth their time."""
         return self.runs_of_block
 
+    @property
+    def fewest_runs(self) -> int:
+        """Runs below which the first stage tells nothing."""
+        return 0
+
     def can_run(self, combination: Combination, failed: Iterable[frozenset[str]]) -> bool:
         """Check that no measurement forbids a combination."""
         return not combination or (not holds(combination, failed) and self.is_possible(combination))

@@ -57,6 +57,7 @@ def test_the_files_that_it_writes_can_be_run(
         "max_message_bytes": 1 << 20,
     }
     assert load_mapping(profile.mapping)["mappings"]["properties"]["offers"]["type"] == "nested"
+    assert not any(name in question for question in (profile.question, load_suite("used-books").question))
     assert [(each.name, each.overrides) for each in load_suite("used-books").variants] == [
         ("used-books", ()),
         ("used-books (again)", ()),

@@ -1,6 +1,7 @@
 """A suite keeps to its time: no run begins that is not expected to end within it."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,6 +70,43 @@ def ran(folder: SuiteFolder, bench: SlowServers, progress: Silent | None = None)
     execution.expected = EXPECTED
     execution.execute()
     return folder.runs()
+
+
+# --- the warm-up's share --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("minutes", "drains"),
+    [
+        pytest.param(None, 8, id="no limit: as many as ever"),
+        (7, 1),
+        (10, 2),
+        pytest.param(60, 4, id="3 min are enough"),
+    ],
+)
+def test_drains_wait_for_stable_rates_for_a_quarter_of_the_time(
+    tmp_path: Path, minutes: float | None, drains: int
+) -> None:
+    """On a busy machine they took all of it; a first run of each other variant remains, and what counts is as long."""
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=minutes))
+    bench = SlowServers(59.0 if minutes else 7.0)
+    execution = SuiteExecution(
+        folder, bench, Silent(), is_warm=lambda _: False, too_wide=Widths(), clock=lambda: bench.now_s
+    )
+    execution.execute()
+    uncounted = Counter(run.variant for run in folder.runs() if not run.block)
+    assert sum(uncounted.values()) == drains + len(NAMES) - 1
+    assert set(uncounted) == set(NAMES)
+
+
+def test_servers_of_each_start_and_part_have_as_much_of_the_warm_up_s_share(tmp_path: Path) -> None:
+    """Else the last ones would be colder than the first."""
+    plan = a_width(minutes=40)
+    one, *others = plan.variants
+    apart = (one, *(each.model_copy(update={"servers": "others"}) for each in others))
+    of_two = plan.model_copy(update={"variants": apart, "starts": 2})
+    execution = SuiteExecution(SuiteFolder.begin(tmp_path, of_two), SlowServers(1.0), Silent(), is_warm=lambda _: False)
+    assert execution.warm_share_s == 600 / 4
 
 
 # --- durations ------------------------------------------------------------------------------------------------------

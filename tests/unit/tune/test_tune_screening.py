@@ -15,6 +15,7 @@ from lab.analysis.tune.screening import group_of, rate_of, told_groups
 from lab.errors import ProfileError
 from lab.profiles.spaces import Start
 from lab.records.tune import Candidate, Gain, MixedEffect, TunePlan
+from lab.suite.durations import NoTimeError
 from lab.tune.design import plackett_burman, two_level_block
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import SCREENING_WINDOW_S
@@ -257,6 +258,21 @@ def test_a_time_too_short_for_intervals_is_told_before_a_run_counts(
     tune.execute()
     assert progress.heard == [(0, message(10, 8, "a screening", "--minutes"))]
     assert "matters" not in {group_of(each) for each in analyse_tune(folder.path, ended=True).mixed}
+
+
+@pytest.mark.usefixtures("no_stage_reports")
+def test_a_time_that_tells_nothing_ends_before_a_run_counts(
+    tmp_path: Path, plan: TunePlan, start: Start, message: MakeMessage
+) -> None:
+    """Half of a design and its mirror image tells no effects apart: 4 runs of three settings, of which 3 would fit."""
+    folder, progress, bench = TuneFolder.begin(tmp_path, plan), Listening(), Bench({}, around_s=130.0)
+    tune = execution(folder, start, bench, progress)
+    tune.search = Screening(plan.candidates, plan.goal, ())
+    with pytest.raises(NoTimeError) as error:
+        tune.execute()
+    assert str(error.value) == message("--minutes: 10 min hold", "a screening needs", 8)
+    assert all(warm_up for _, warm_up in bench.ran)
+    assert progress.heard == []
 
 
 @pytest.mark.usefixtures("no_stage_reports")
