@@ -147,11 +147,9 @@ def stored_accounting(
     places = np.flatnonzero(was_sent)
     drawn = draw.sample(range(len(places)), min(len(places), profile.verify.sample))
     numbers: list[int] = places[np.array(drawn, dtype=np.int64)].tolist()
-    rules = SourceRules.of(*cluster.described(names.index))
+    rules = SourceRules.of_all(cluster.described(names.index))
     sample = latest_documents(dataset, hashes, numbers, sent, dead) if rules.kind != "none" else {}
-    different = altered(
-        sample, stored_documents(cluster, names.index, list(sample)), cluster.rebuilt_vectors(names.index), rules
-    )
+    different = altered(sample, stored_documents(cluster, names.index, list(sample)), rules)
     missing = [dataset.key(int(np.flatnonzero(hashes == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
     return StreamAccounting(
         sent=sent.total,

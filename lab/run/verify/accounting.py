@@ -5,7 +5,7 @@ a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -195,23 +195,12 @@ def place_of(letter: DeadLetter) -> str:
     return f"{letter.topic}-{letter.partition}@{letter.offset}"
 
 
-def altered(
-    expected: Mapping[str, bytes],
-    stored: Mapping[str, object],
-    rebuilt: Set[str] = frozenset(),
-    rules: SourceRules = AS_STORED,
-) -> list[str]:
-    """Ids of those documents that are stored otherwise than they were produced, or not at all.
-
-    Args:
-        rebuilt: Fields whose vectors come back rounded to 32 bits: from 9.2 on Elasticsearch stores none in `_source`,
-            but rebuilds them from what it searches, 0.1245 as 0.12450001.
-        rules: How the index gives its documents back.
-    """
+def altered(expected: Mapping[str, bytes], stored: Mapping[str, object], rules: SourceRules = AS_STORED) -> list[str]:
+    """Ids of those documents that are stored otherwise than they were produced, or not at all."""
     return [
         document_id
         for document_id, document in expected.items()
-        if document_id not in stored or not rules.is_same(loaded(document), stored[document_id], rebuilt)
+        if document_id not in stored or not rules.is_same(loaded(document), stored[document_id])
     ]
 
 

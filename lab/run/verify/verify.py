@@ -250,7 +250,7 @@ def by_ids(
         comparison = compare_deleted(expected, stored_ids, dead, tombstones)
     unindexed = target.unindexed.get(target.names.topic, NONE_UNINDEXED)
     gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
-    rules = SourceRules.of(*cluster.described(index))
+    rules = SourceRules.of_all(cluster.described(index))
     draw = random.Random(target.seed)  # noqa: S311 - a sample, no secret
     wanted = len(expected) if target.sample and is_small(target.dataset, len(expected)) else target.sample
     drawn = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
@@ -262,7 +262,7 @@ def by_ids(
         contents=f"as {rules.kind}" if sample else "ids only",
         missing_named=[ids.name(position) for position in first_places(comparison.missing[:NAMED], expected)],
         sampled=len(sample),
-        mismatches=altered(sample, stored, cluster.rebuilt_vectors(index), rules),
+        mismatches=altered(sample, stored, rules),
         not_compared=rules.not_compared if sample else (),
     )
 
@@ -286,8 +286,8 @@ def by_contents(
     Of an index that keeps no `_source`, or documents without a form (`SourceRules.form`), only the number is compared.
     """
     index, dataset = target.names.index, target.dataset
-    rules = SourceRules.of(*cluster.described(index))
-    hashes = None if cluster.rebuilt_vectors(index) else produced_hashes(target, letters, kafka, rules)
+    rules = SourceRules.of_all(cluster.described(index))
+    hashes = produced_hashes(target, letters, kafka, rules)
     if hashes is None:
         numbers = (dataset.documents, cluster.count(index), len(letters))
         alike = (np.zeros(number, dtype=np.int64) for number in numbers)

@@ -69,7 +69,8 @@ def test_a_reading_goes_on_at_its_place() -> None:
 
 def test_a_server_without_points_in_time_is_scrolled() -> None:
     """OpenSearch, and Elasticsearch before 7.12."""
-    with index((405, {}), NO_VECTORS, hits("a", _scroll_id="s"), hits(_scroll_id="s"), (200, {})) as (books, server):
+    answers = (405, {}), NO_VECTORS, NO_VECTORS, hits("a", _scroll_id="s"), hits(_scroll_id="s"), (200, {})
+    with index(*answers) as (books, server):
         assert ids_of(books.pages(sources=True)) == [["a"]]
     assert server.requests[-1] == ("DELETE", "/_search/scroll", {"scroll_id": ["s"]})
 
@@ -135,7 +136,7 @@ def test_indices_that_keep_documents_in_several_ways_are_not_compared() -> None:
     """One of them rebuilds `_source`, and which has a record's document is not known."""
     settings = {"a": {"settings": {}}, "b": {"settings": {"index.mapping.source.mode": "synthetic"}}}
     mappings: Any = {name: {"mappings": {}} for name in "ab"}
-    with index((200, settings), (200, mappings), NO_VECTORS) as (books, _):
+    with index((200, settings), (200, mappings)) as (books, _):
         assert books.contents(()).rules.kind == "none"
 
 

@@ -267,6 +267,14 @@ def test_a_shard_that_cannot_be_read_is_one_sentence(message: MakeMessage) -> No
     assert str(failure.value) == message("index books", 1)
 
 
+def test_a_reading_that_breaks_off_closes_its_scroll() -> None:
+    """One by one they would use up `search.max_open_scroll_context`."""
+    with rest(DEFAULTS, (200, page("first", "a")), (404, error("no search context")), (200, {})) as server:
+        with pytest.raises(StackError):
+            list(client(server).ids("books"))
+    assert server.requests[-1] == ("DELETE", "/_search/scroll", {"scroll_id": ["first"]})
+
+
 def test_documents_that_are_not_there_are_left_out() -> None:
     """The answer has only what was found."""
     docs = [{"_id": "a", "found": True, "_source": {"price": 7}}, {"_id": "b", "found": False}]
@@ -304,7 +312,7 @@ def test_an_index_is_described_by_its_settings_defaults_included_and_its_mapping
     answers = ((200, {"books": settings}), (200, {"books": {"mappings": {"dynamic": "strict"}}}))
     with rest(*answers) as server:
         described = client(server).described("books")
-    assert described == ({"index.mode": "logsdb", "index.codec": "default"}, {"dynamic": "strict"})
+    assert described == [({"index.mode": "logsdb", "index.codec": "default"}, {"dynamic": "strict"})]
 
 
 def test_the_index_options_of_vectors_are_those_in_effect() -> None:

@@ -74,13 +74,9 @@ class Servers:
         """Documents in the index."""
         return len(self.stored)
 
-    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def described(self, _index: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Settings and mapping of an index that keeps what it is sent."""
-        return {}, {}
-
-    def rebuilt_vectors(self, _index: str) -> frozenset[str]:
-        """None: every document is stored as it was sent."""
-        return frozenset()
+        return [({}, {})]
 
     def sources(self, _index: str, ids: Sequence[str], _routings: object) -> dict[str, Any]:
         """Some documents."""

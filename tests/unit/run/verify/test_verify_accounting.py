@@ -24,11 +24,13 @@ from lab.run.verify.accounting import (
     hash_of,
     hashes_of,
 )
+from lab.run.verify.contents import SourceRules
 from producers.delivery import Failure
 from tests.unit.messages import MakeMessage, Naming
 
 SEEDS = range(31)
 SAMPLED = 17
+VECTOR = SourceRules(vectors=frozenset({"vector"}))
 
 
 @dataclass
@@ -381,13 +383,13 @@ def test_documents_are_compared_by_content() -> None:
 def test_a_vector_that_elasticsearch_rebuilds_may_be_rounded(stored: dict[str, object], *, is_altered: bool) -> None:
     """To 32 bits; another vector, and any other number, is an altered document."""
     expected = {"a": b'{"number": 3, "vector": [0.1245, -0.5, 0]}'}
-    assert altered(expected, {"a": stored}, {"vector"}) == ["a"] * is_altered
+    assert altered(expected, {"a": stored}, VECTOR) == ["a"] * is_altered
 
 
 def test_no_other_list_of_numbers_may_be_rounded() -> None:
     """Prices are stored as they are sent."""
     expected, stored = {"a": b'{"prices": [1234567.0, 1.5]}'}, {"a": {"prices": [1234568.0, 1.5]}}
-    assert altered(expected, stored, {"vector"}) == ["a"]
+    assert altered(expected, stored, VECTOR) == ["a"]
 
 
 @pytest.mark.parametrize("stored", [{"used": 1}, {"used": True, "price": 7.0}, {"used": True, "price": "7"}])

@@ -95,9 +95,9 @@ class OtherSource(FakeCluster):
     settings: dict[str, Any] = field(default_factory=dict)
     mapping: dict[str, Any] = field(default_factory=dict)
 
-    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def described(self, _index: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Its settings and its mapping."""
-        return self.settings, self.mapping
+        return [(self.settings, self.mapping)]
 
 
 def compared_in(cluster: FakeCluster, prices: Prices) -> tuple[Documents, Verification]:
