@@ -1,22 +1,20 @@
 """The audited topic: its range, a sample, its records as rows, its dead letters. No group of ours reads it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from typing import Any
 
 from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record
 from lab.audit.index import Contents, Pace
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics, stretches
 from lab.errors import ProfileError
 from lab.replay.dead_letters import Letter, letter_of
 
 BATCH = 50_000
 LAST_OFFSET = (1 << 63) - 1
 SAMPLED = 300
-GAP = 5_000
-"""Records that are read and dropped between two that are wanted, since to go to a place costs about as much."""
 
 Offsets = Mapping[int, int]
 
@@ -130,10 +128,7 @@ class Topic:
             yield [row_of(record, inside, rule, contents) for record in batch]
 
     def letters(self, name: str) -> tuple[dict[tuple[int, int], Letter], int]:
-        """Dead letters of this topic by partition and offset, the last of each, and how many do not name their record.
-
-        Source of the headers that name it: `populateContextHeaders` of Kafka's `DeadLetterQueueReporter`.
-        """
+        """Dead letters of this topic by partition and offset, the last of each, and how many name no record."""
         letters: dict[tuple[int, int], Letter] = {}
         nameless = 0
         for message in self._kafka.records(name):
@@ -165,16 +160,3 @@ def row_of(record: Record, inside: Range, rule: IdRule, contents: Contents | Non
         record.is_tombstone,
         place.offset >= inside.last[place.partition],
     )
-
-
-def stretches(places: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Partition, first and last offset of stretches that have all these places, without large gaps."""
-    for partition, of_partition in groupby(sorted(places), key=lambda place: place[0]):
-        offsets: Sequence[int] = [offset for _, offset in of_partition]
-        first = before = offsets[0]
-        for offset in offsets[1:]:
-            if offset - before > GAP:
-                yield partition, first, before
-                first = offset
-            before = offset
-        yield partition, first, before

@@ -9,8 +9,9 @@ from lab.audit.index import Contents, Index, stored_of
 from lab.audit.judge import Finding, Kind, Row, Stored, Terms, age, judged
 from lab.audit.pipeline import Pipeline
 from lab.audit.topic import Offsets, Range, Topic, row_of
+from lab.clients.kafka import Place
 from lab.errors import ProfileError
-from lab.replay.dead_letters import Letter, Place
+from lab.replay.dead_letters import Letter
 
 MASK = 0xFFFFFFFF
 MULTIPLIER = 0x5BD1E995

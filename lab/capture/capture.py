@@ -11,7 +11,7 @@ from typing import Any, Final
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from lab.capture.redact import Redaction, Rule
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics, Place, headers_of, value_bytes
 from lab.errors import ProfileError, StackError, is_interrupt, writing
 from producers.datasets.source.slice import SliceRecord, SliceWriter
 
@@ -139,7 +139,7 @@ class Capture:
     def _take(self, messages: Iterable[Message], writer: SliceWriter, started_s: float) -> None:
         extent = self.extent
         for message in messages:
-            record = self.redaction.apply(record_of(message, extent.topic))
+            record = self.redaction.apply(record_of(message))
             begin, _ = self.spans.get(message.partition() or 0, (message.offset() or 0, 0))
             self.spans[message.partition() or 0] = (begin, (message.offset() or 0) + 1)
             self._read += 1
@@ -185,19 +185,14 @@ class Capture:
             )
 
 
-def record_of(message: Message, topic: str) -> SliceRecord:
+def record_of(message: Message) -> SliceRecord:
     """A record as it is captured; raises ProfileError if it has no timestamp."""
     kind, at_ms = message.timestamp()
-    partition, offset = message.partition() or 0, message.offset() or 0
+    place = Place.of(message)
     if kind == TIMESTAMP_NOT_AVAILABLE:
-        raise ProfileError(f"{topic}-{partition}@{offset}: has no timestamp, expected one")
-    headers = tuple((str(name), raw(value)) for name, value in list(message.headers() or ()))
-    return SliceRecord(at_ms, partition, offset, raw(message.key()), raw(message.value()), headers)
-
-
-def raw(content: str | bytes | None) -> bytes | None:
-    """The bytes of a key, value or header; `None` for Kafka's null."""
-    return content.encode() if isinstance(content, str) else content
+        raise ProfileError(f"{place}: has no timestamp, expected one")
+    key, value = value_bytes(message.key()), value_bytes(message.value())
+    return SliceRecord(at_ms, place.partition, place.offset, key, value, headers_of(message))
 
 
 def opened(path: Path) -> SliceWriter:

@@ -4,8 +4,9 @@ import contextlib
 import re
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from confluent_kafka import (
@@ -37,19 +38,57 @@ REFUSALS = (
 )
 
 
+GAP = 5_000
+"""Records that are read and dropped between two that are wanted, since to go to a place costs about as much."""
+WORKERS_HEADERS = "__connect.errors."
+"""Begins the headers of a dead letter that tell of its refusal: `populateContextHeaders` of `DeadLetterQueueReporter`
+in Kafka Connect."""
+REASON, NO_REASON = f"{WORKERS_HEADERS}exception.message", "no reason given"
+PLACE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)@(?P<offset>\d+)")
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Place:
+    """Place of a record in Kafka."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}@{self.offset}"
+
+    @classmethod
+    def of(cls, message: Message) -> "Place":
+        """The place of a record."""
+        return cls(message.topic() or "", message.partition() or 0, message.offset() or 0)
+
+    @classmethod
+    def parsed(cls, text: str) -> "Place | None":
+        """The place that is written so; `None` if it is none."""
+        match = PLACE.fullmatch(text)
+        return cls(match["topic"], int(match["partition"]), int(match["offset"])) if match else None
+
+    @classmethod
+    def rejected(cls, headers: Mapping[str, str]) -> "Place | None":
+        """The place of the record that a dead letter with these headers was; `None` if they do not name it."""
+        topic, *numbers = (headers.get(WORKERS_HEADERS + name, "") for name in ("topic", "partition", "offset"))
+        is_named = topic and all(number.isdecimal() for number in numbers)
+        return cls(topic, *map(int, numbers)) if is_named else None
+
+
 @dataclass(frozen=True)
 class DeadLetter:
     """A record that was refused.
 
     Attributes:
-        topic: Where it came from.
+        place: Where it came from.
         reason: Why, as the sink gives it.
     """
 
     key: bytes
-    topic: str
-    partition: int
-    offset: int
+    place: Place
     reason: str
 
 
@@ -211,27 +250,18 @@ class KafkaTopics:
         One without such headers, as of a sink that is told to write none, is known by its own place.
         """
         for message in self.records(topic):
-            headers = {name: as_text(value) for name, value in list(message.headers() or ())}
-            yield DeadLetter(
-                key=as_bytes(message.key()),
-                topic=headers.get("__connect.errors.topic", topic),
-                partition=int(headers.get("__connect.errors.partition", message.partition() or 0)),
-                offset=int(headers.get("__connect.errors.offset", message.offset() or 0)),
-                reason=headers.get("__connect.errors.exception.message", "no reason given"),
-            )
+            headers = {name: as_text(value) for name, value in headers_of(message)}
+            place = Place.rejected(headers) or Place.of(message)
+            yield DeadLetter(as_bytes(message.key()), place, headers.get(REASON, NO_REASON))
 
-    def records_at(self, topic: str, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[bytes, bytes]]:
-        """Key and value of the records at these (partition, offset) places.
-
-        The topic is read from its beginning: a seek for each record would wait for the broker every time.
-        """
-        wanted = set(places)
-        records = {}
-        for message in self.records(topic):
-            place = (message.partition() or 0, message.offset() or 0)
-            if place in wanted:
-                records[place] = (as_bytes(message.key()), as_bytes(message.value()))
-        return records
+    def records_at(self, topic: str, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], tuple[bytes, bytes]]:
+        """Key and value of the records at these (partition, offset) places."""
+        return {
+            place: (as_bytes(message.key()), as_bytes(message.value()))
+            for partition, first, last in stretches(places)
+            for message in self.records(topic, {partition: first}, {partition: last + 1})
+            if (place := (partition, message.offset() or 0)) in places
+        }
 
     def records(
         self, topic: str, first: Mapping[int, int] | None = None, last: Mapping[int, int] | None = None
@@ -302,6 +332,34 @@ class KafkaTopics:
 def as_bytes(content: str | bytes | None) -> bytes:
     """A record's key or value as the bytes that it is in Kafka; none for none."""
     return content.encode() if isinstance(content, str) else content or b""
+
+
+def value_bytes(content: str | bytes | None) -> bytes | None:
+    """A record's key, value or header as the bytes that it is in Kafka; `None` for none."""
+    return content.encode() if isinstance(content, str) else content
+
+
+def headers_of(message: Message) -> Headers:
+    """The headers of a record."""
+    return tuple((as_text(name), value_bytes(value)) for name, value in list(message.headers() or ()))
+
+
+def offset_id(topic: str, partition: int, offset: int) -> str:
+    """Id that sinks give the document of a record whose key is none: `topic+partition+offset`."""
+    return f"{topic}+{partition}+{offset}"
+
+
+def stretches(places: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Partition, first and last offset of stretches that have all these places, without large gaps."""
+    for partition, of_partition in groupby(sorted(places), key=lambda place: place[0]):
+        offsets: Sequence[int] = [offset for _, offset in of_partition]
+        first = before = offsets[0]
+        for offset in offsets[1:]:
+            if offset - before > GAP:
+                yield partition, first, before
+                first = offset
+            before = offset
+        yield partition, first, before
 
 
 def as_text(content: str | bytes | None) -> str:

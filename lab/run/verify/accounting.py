@@ -177,7 +177,7 @@ def compare_contents(produced: Hashes, stored: Hashes, dead: Hashes) -> Comparis
 
 def distinct_letters(letters: Iterable[DeadLetter]) -> list[DeadLetter]:
     """Dead letters, each record once: one that was refused again after a restart is in the topic twice."""
-    return list({(letter.topic, letter.partition, letter.offset): letter for letter in letters}.values())
+    return list({letter.place: letter for letter in letters}.values())
 
 
 def dead_letter_reasons(letters: Sequence[DeadLetter]) -> tuple[DeadLetterReason, ...]:
@@ -185,14 +185,9 @@ def dead_letter_reasons(letters: Sequence[DeadLetter]) -> tuple[DeadLetterReason
     counts = Counter(general_reason(letter.reason) for letter in letters)
     first = {general_reason(letter.reason): letter for letter in reversed(letters)}
     return tuple(
-        DeadLetterReason(reason=reason, records=count, first=place_of(first[reason]))
+        DeadLetterReason(reason=reason, records=count, first=str(first[reason].place))
         for reason, count in counts.most_common(REASONS)
     )
-
-
-def place_of(letter: DeadLetter) -> str:
-    """Where a dead letter came from, as `topic-partition@offset`."""
-    return f"{letter.topic}-{letter.partition}@{letter.offset}"
 
 
 def altered(expected: Mapping[str, bytes], stored: Mapping[str, object], rules: SourceRules = AS_STORED) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from lab.clients.elasticsearch import ElasticsearchClient
-from lab.clients.kafka import DeadLetter, KafkaTopics
+from lab.clients.kafka import DeadLetter, KafkaTopics, offset_id
 from lab.errors import StackError
 from lab.records.verification import Documents, Verification
 from lab.run.names import Names
@@ -142,21 +142,18 @@ class OffsetIds:
     end_offsets: Mapping[int, int]
     prefix: str = ""
 
-    def id_of(self, topic: str, partition: int, offset: int) -> str:
-        """The id of the record at this place."""
-        return f"{self.prefix}{topic}+{partition}+{offset}"
-
     def hashes(self) -> Hashes:
         """The id of each record."""
         return hashes_of(
-            self.id_of(self.topic, partition, offset)
+            self.prefix + offset_id(self.topic, partition, offset)
             for partition, end in self.end_offsets.items()
             for offset in range(end)
         )
 
     def dead(self, letter: DeadLetter) -> bytes:
         """The id that a dead-lettered record would have had."""
-        return self.id_of(letter.topic, letter.partition, letter.offset).encode()
+        place = letter.place
+        return (self.prefix + offset_id(place.topic, place.partition, place.offset)).encode()
 
     def place(self, position: int) -> tuple[int, int]:
         """Partition and offset of the record at this position of `hashes`."""
@@ -168,8 +165,7 @@ class OffsetIds:
 
     def name(self, position: int) -> str:
         """The id of the record at this position of `hashes`."""
-        partition, offset = self.place(position)
-        return self.id_of(self.topic, partition, offset)
+        return self.prefix + offset_id(self.topic, *self.place(position))
 
     def sample(self, count: int, draw: random.Random, dead: Hashes) -> dict[str, bytes]:
         """Documents drawn at random, by id: the dataset's document whose key the record at that offset has."""
@@ -180,14 +176,14 @@ class OffsetIds:
         keys = key_hashes(self.dataset, self.dataset.documents)
         order = np.argsort(keys)
         documents = {}
-        for (partition, offset), (key, value) in self.kafka.records_at(self.topic, places).items():
+        for (partition, offset), (key, value) in self.kafka.records_at(self.topic, set(places)).items():
             at = np.searchsorted(keys, hash_of(key), sorter=order)
             numbers = order[at : at + 1]
             # Several documents may share a key; then the record itself says which of them it is.
             in_dataset = len(numbers) and keys[numbers[0]] == hash_of(key)
             document = self.dataset.document(int(numbers[0])) if in_dataset else b"null"
             shared = int((keys == hash_of(key)).sum()) > 1
-            documents[self.id_of(self.topic, partition, offset)] = value if shared else document
+            documents[self.prefix + offset_id(self.topic, partition, offset)] = value if shared else document
         return documents
 
 
@@ -219,7 +215,7 @@ def verify(
         refusals = (*refusals, *target.topic_problems(kafka, on_progress))
         letters = distinct_letters(kafka.dead_letters(target.names.dead_letter_topic))
         if target.shares_dead_letters:
-            letters = [letter for letter in letters if letter.topic == topic]
+            letters = [letter for letter in letters if letter.place.topic == topic]
         if not target.key_is_id:
             ids = OffsetIds(target.dataset, topic, kafka, end_offsets, target.id_prefix)
     if target.ids_are_generated:
@@ -313,7 +309,9 @@ def produced_hashes(
     target: VerificationTarget, letters: Sequence[DeadLetter], kafka: KafkaTopics, rules: SourceRules
 ) -> tuple[Hashes, Hashes] | None:
     """Hashes of the documents that must be stored, and of those that were refused; `None` if one has no form."""
-    refused = kafka.records_at(target.names.topic, [(letter.partition, letter.offset) for letter in letters])
+    refused = kafka.records_at(
+        target.names.topic, {(letter.place.partition, letter.place.offset) for letter in letters}
+    )
     records = chain.from_iterable(target.dataset.batches(0, target.dataset.documents))
     values = ((value for _, value in pairs) for pairs in (records, refused.values()))
     try:

@@ -9,9 +9,8 @@ from lab.audit.ids import Record
 from lab.audit.index import Index
 from lab.audit.pipeline import Pipeline, Wishes, find_pipeline, find_rule
 from lab.clients.connect import ConnectWorker
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics, Place
 from lab.errors import ProfileError, StackError
-from lab.replay.dead_letters import Place
 from tests.unit.messages import MakeMessage
 
 SINK = {

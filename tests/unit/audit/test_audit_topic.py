@@ -7,7 +7,7 @@ import pytest
 
 from lab.audit.ids import rule_called
 from lab.audit.index import Pace
-from lab.audit.topic import GAP, Range, Topic, stretches
+from lab.audit.topic import Range, Topic
 from lab.clients.kafka import KafkaTopics
 from lab.errors import ProfileError
 from tests.unit.messages import MakeMessage
@@ -121,10 +121,3 @@ def test_a_sample_has_begin_and_end_of_what_is_committed(topic: Topic) -> None:
     """Records in flight would hide the rule of the ids."""
     offsets = [record.place.offset for record in topic.sample(Range({0: 0}, {0: 100}), {0: 60})]
     assert (min(offsets), max(offsets)) == (0, 59)
-
-
-def test_places_are_read_in_stretches_without_large_gaps() -> None:
-    """Each partition by itself."""
-    places = {(0, 5), (0, 7), (0, 7 + GAP), (0, 9 + 2 * GAP), (1, 6)}
-    assert list(stretches(places)) == [(0, 5, 7 + GAP), (0, 9 + 2 * GAP, 9 + 2 * GAP), (1, 6, 6)]
-    assert list(stretches(set())) == []

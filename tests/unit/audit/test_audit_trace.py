@@ -8,7 +8,8 @@ import pytest
 from lab.audit.ids import Record
 from lab.audit.judge import Row, Stored
 from lab.audit.trace import Step, Story, murmur2, partition_of, place_in
-from lab.replay.dead_letters import Letter, Place
+from lab.clients.kafka import Place
+from lab.replay.dead_letters import Letter
 from tests.unit.messages import MakeMessage
 
 

@@ -26,6 +26,10 @@ class PlayedRecord:
     of_key: bytes
     step_ms: int
 
+    def topic(self) -> str:
+        """Its topic."""
+        return "books"
+
     def partition(self) -> int:
         """Its partition."""
         return self.place[0]

@@ -269,9 +269,9 @@ def test_a_shard_that_cannot_be_read_is_one_sentence(message: MakeMessage) -> No
 
 def test_a_reading_that_breaks_off_closes_its_scroll() -> None:
     """One by one they would use up `search.max_open_scroll_context`."""
-    with rest(DEFAULTS, (200, page("first", "a")), (404, error("no search context")), (200, {})) as server:
-        with pytest.raises(StackError):
-            list(client(server).ids("books"))
+    answers = DEFAULTS, (200, page("first", "a")), (404, error("no search context")), (200, {})
+    with rest(*answers) as server, pytest.raises(StackError):
+        list(client(server).ids("books"))
     assert server.requests[-1] == ("DELETE", "/_search/scroll", {"scroll_id": ["first"]})
 
 

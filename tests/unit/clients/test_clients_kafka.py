@@ -1,5 +1,6 @@
 """Small things of a run: Kafka's words, names, secrets, the machine."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -7,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from lab.clients import kafka
-from lab.clients.kafka import KafkaTopics, as_bytes, as_text, kafka_text
+from lab.clients.kafka import GAP, KafkaTopics, as_bytes, as_text, kafka_text, stretches
 from lab.endpoints import Access, Endpoints, is_secret
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Producer, Profile
@@ -17,7 +18,7 @@ from lab.run.load.availability import OURS
 from lab.run.load.produce import client_settings
 from lab.run.load.sink import Sink
 from lab.run.names import Names
-from lab.run.verify.accounting import distinct_letters, place_of
+from lab.run.verify.accounting import distinct_letters
 from tests.unit.messages import MakeMessage
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -220,13 +221,19 @@ def test_a_topic_that_may_not_be_read_is_said_at_once(monkeypatch: pytest.Monkey
 def test_dead_letters_without_headers_are_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sink may write none of where a record came from; each letter still counts once."""
     letters = [
-        SimpleNamespace(headers=list, key=lambda: b"k", partition=lambda: 0, offset=lambda offset=offset: offset)
+        SimpleNamespace(
+            headers=list,
+            key=lambda: b"k",
+            topic=lambda: "books-dead-letters",
+            partition=lambda: 0,
+            offset=lambda offset=offset: offset,
+        )
         for offset in range(3)
     ]
     topics = KafkaTopics("127.0.0.1:1")
     monkeypatch.setattr(topics, "records", lambda _: letters)
     distinct = distinct_letters(topics.dead_letters("books-dead-letters"))
-    assert [place_of(letter) for letter in distinct] == [f"books-dead-letters-0@{offset}" for offset in range(3)]
+    assert [str(letter.place) for letter in distinct] == [f"books-dead-letters-0@{offset}" for offset in range(3)]
 
 
 def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:
@@ -238,6 +245,29 @@ def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:
         topics.names(within_s=0.01)
     assert "complaint 1008" in str(error.value)
     assert len(str(error.value)) < 1009
+
+
+def test_places_are_read_in_stretches_without_large_gaps() -> None:
+    """Each partition by itself."""
+    places = {(0, 5), (0, 7), (0, 7 + GAP), (0, 9 + 2 * GAP), (1, 6)}
+    assert list(stretches(places)) == [(0, 5, 7 + GAP), (0, 9 + 2 * GAP, 9 + 2 * GAP), (1, 6, 6)]
+    assert list(stretches(set())) == []
+
+
+def test_records_at_some_places_are_read_without_the_rest_of_their_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is read for no place."""
+    asked: list[tuple[dict[int, int], dict[int, int]]] = []
+
+    def records(_: str, first: dict[int, int], last: dict[int, int]) -> Iterator[object]:
+        asked.append((first, last))
+        for offset in range(first[0], last[0]):
+            yield SimpleNamespace(key=lambda: b"k", value=lambda at=offset: b"%d" % at, offset=lambda at=offset: at)
+
+    topics = KafkaTopics("127.0.0.1:1")
+    monkeypatch.setattr(topics, "records", records)
+    assert topics.records_at("books", {(0, 5), (0, 7)}) == {(0, 5): (b"k", b"5"), (0, 7): (b"k", b"7")}
+    assert topics.records_at("books", set()) == {}
+    assert asked == [({0: 5}, {0: 8})]
 
 
 # --- the sink's latencies -------------------------------------------------------------------------------------------
