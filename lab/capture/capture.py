@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from lab.capture.redact import Redaction, Rule
-from lab.clients.kafka import KafkaTopics, Place, headers_of, value_bytes
+from lab.clients.kafka import KafkaTopics, Place, headers_of, instant_text, value_bytes
 from lab.errors import ProfileError, StackError, is_interrupt, writing
 from producers.datasets.source.slice import SliceRecord, SliceWriter
 
@@ -19,8 +18,6 @@ POLL_S: Final = 1.0
 """Between two looks at the ends of a topic that is followed."""
 BESIDE: Final = 0.01
 """Of so many values that are redacted, more are no chance if the records' keys or headers hold them, too."""
-LATEST_MS: Final = 253_402_300_799_999
-"""The last instant of the year 9999. Kafka takes any number: one of microseconds is tens of thousands of years off."""
 
 Spans = dict[int, tuple[int, int]]
 """Partition → first offset, and the one behind the last."""
@@ -97,8 +94,7 @@ class Capture:
 
     def _bounds(self) -> Spans:
         topic, wanted = self.extent.topic, self.extent.partitions
-        if topic not in self.kafka.names():
-            raise ProfileError(f"{topic}: no such topic")
+        self.kafka.require(topic)
         bounds = self.kafka.bounds(topic)
         if absent := wanted - bounds.keys():
             there = ", ".join(map(str, sorted(bounds)))
@@ -213,9 +209,3 @@ def exists(path: Path) -> ProfileError:
 def names_of(rules: Iterable[Rule]) -> str:
     """Rules as a user writes them."""
     return ", ".join(f"{rule.action} {rule.path}" for rule in rules)
-
-
-def instant_text(at_ms: int) -> str:
-    """An instant as ISO 8601, in UTC; the end of the year 9999 for later ones."""
-    at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=min(at_ms, LATEST_MS))
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

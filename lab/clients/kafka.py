@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -38,6 +39,8 @@ REFUSALS = (
 )
 
 
+LATEST_MS = 253_402_300_799_999
+"""The last instant of the year 9999. Kafka takes any number: one of microseconds is tens of thousands of years off."""
 GAP = 5_000
 """Records that are read and dropped between two that are wanted, since to go to a place costs about as much."""
 WORKERS_HEADERS = "__connect.errors."
@@ -130,6 +133,15 @@ class KafkaTopics:
             self._admin.poll(0)
             complaints = "; ".join(dict.fromkeys(self._complaints)) or error.args[0].str()
             raise StackError(f"{self._bootstrap}: Kafka does not answer ({complaints})") from error
+
+    def require(self, topic: str, within_s: float = GIVE_UP_S) -> None:
+        """Raise ProfileError for a topic that does not exist, and StackError for one that is hidden from this user.
+
+        A list of all topics leaves both out.
+        """
+        if topic not in self.names(within_s):
+            self.bounds(topic)
+            raise ProfileError(f"topic {topic}: does not exist, expected a topic of this cluster")
 
     def create(self, topic: str, *, partitions: int, replication_factor: int, config: Mapping[str, object]) -> None:
         """Create a topic.
@@ -296,10 +308,13 @@ class KafkaTopics:
 
     def _watermarks(self, consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
         try:
-            partitions = consumer.list_topics(topic, timeout=GIVE_UP_S).topics[topic].partitions
+            described = consumer.list_topics(topic, timeout=GIVE_UP_S).topics[topic]
+            if described.error is not None and described.error.code() in REFUSALS:
+                # It would have no partitions, and no records: dead letters would be missing.
+                raise StackError(f"topic {topic}: not authorized to describe it: {described.error.str()}")
             return {
                 number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)
-                for number in partitions
+                for number in described.partitions
             }
         except KafkaException as error:
             raise StackError(f"topic {topic}: its offsets cannot be read ({error.args[0].str()})") from error
@@ -332,6 +347,21 @@ class KafkaTopics:
 def as_bytes(content: str | bytes | None) -> bytes:
     """A record's key or value as the bytes that it is in Kafka; none for none."""
     return content.encode() if isinstance(content, str) else content or b""
+
+
+def instant_ms(text: str) -> int:
+    """An instant in ISO 8601, in UTC unless it says otherwise, as Kafka has it: in milliseconds since the Unix epoch.
+
+    Earlier ones are 0, since negative numbers stand for offsets. Raises ValueError if it is none.
+    """
+    at = datetime.fromisoformat(text)
+    return max(0, round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000))
+
+
+def instant_text(at_ms: int) -> str:
+    """An instant as ISO 8601, in UTC; the end of the year 9999 for later ones."""
+    at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=min(at_ms, LATEST_MS))
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def value_bytes(content: str | bytes | None) -> bytes | None:

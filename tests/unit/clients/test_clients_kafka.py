@@ -183,6 +183,8 @@ def test_a_package_in_somebody_elses_repository_has_no_commit(tmp_path: Path) ->
 class RefusingConsumer:
     """A consumer of a topic with 1,009 records that it may not read."""
 
+    hidden: int | None = None
+
     def __init__(self, _settings: object) -> None:
         pass
 
@@ -193,8 +195,10 @@ class RefusingConsumer:
         pass
 
     def list_topics(self, topic: str, timeout: float) -> object:  # noqa: ARG002 - as Kafka's client has it
-        """One partition."""
-        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None})})
+        """One partition, or an error that says why it has none."""
+        error = None if self.hidden is None else KafkaError(self.hidden)
+        partitions = {0: None} if error is None else {}
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions=partitions, error=error)})
 
     def get_watermark_offsets(self, *_: object, **__: object) -> tuple[int, int]:
         """Its bounds, which may be asked for."""
@@ -216,6 +220,25 @@ def test_a_topic_that_may_not_be_read_is_said_at_once(monkeypatch: pytest.Monkey
     with pytest.raises(StackError) as error:
         next(KafkaTopics("127.0.0.1:1").records("books"))
     assert str(error.value) == message("topic books")
+
+
+@pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART])
+def test_a_topic_that_is_hidden_from_us_is_told_from_one_that_does_not_exist(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage, code: int
+) -> None:
+    """A list of all topics has neither; asked for by name, a hidden one has no partitions, as if it were empty."""
+    is_hidden = code == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    monkeypatch.setattr(RefusingConsumer, "hidden", code)
+    topics = KafkaTopics("127.0.0.1:1")
+    monkeypatch.setattr(topics, "names", lambda _: {"shops"})
+    with pytest.raises(StackError if is_hidden else ProfileError) as error:
+        topics.require("books")
+    assert str(error.value) == message("topic books")
+    if is_hidden:
+        with pytest.raises(StackError, match="not authorized to describe it"):
+            list(topics.records("books"))
+    topics.require("shops")
 
 
 def test_dead_letters_without_headers_are_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
