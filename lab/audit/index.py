@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -244,11 +245,48 @@ class Index:
         """Ids among these that a search finds."""
         return {hit["_id"] for hit in self._searched(ids, sources=False)}
 
+    def restrictions(self) -> Iterator[str]:
+        """Sentences about what this user's roles may hide of the index; none where the cluster tells nothing of them.
+
+        Source: `IndicesPermission.authorize` of Elasticsearch: a role without a query takes away those of the others.
+        """
+        names = self.name.split(",")
+        asked = {"index": [{"names": names, "privileges": ["read"]}]}
+        if "*" in self.name and self._told("POST", "_has_privileges", asked).get("has_all_requested") is False:
+            yield (
+                f"this user may not read all of {self.name}: indices that are hidden from it are left out, and their "
+                "documents count as missing"
+            )
+        names += self.backing
+        roles = [
+            role
+            for role in self._told("GET", "_privileges").get("indices", ())
+            if any(each in {"all", "read"} or each.startswith("indices:data/read") for each in role["privileges"])
+            and any(fnmatchcase(name, pattern) for name in names for pattern in role["names"])
+        ]
+        for key, what, effect in (("query", "documents", "missing"), ("field_security", "fields", "different")):
+            if roles and all(role.get(key) for role in roles):
+                yield f"this user's roles hide {what} of {self.name} (`{key}`), which count as {effect}"
+
+    def _told(self, method: str, what: str, asked: Mapping[str, object] | None = None) -> Mapping[str, Any]:
+        """What Elasticsearch tells each user of its own privileges; empty where it has no security, or is another."""
+        path = f"/_security/user/{what}"
+        status, answer = self._cluster.request(method, path, asked, accept=range(400, 600), patience_s=0)
+        return answer if status == 200 and isinstance(answer, dict) else {}
+
     def failures(self, name: str) -> list[str]:
-        """Reasons for which a data stream's failure store, of 8.19 and 9.1 or later, took documents of this id."""
+        """Reasons for which a data stream's failure store, of 8.19 and 9.1 or later, took documents of this id.
+
+        Raises:
+            StackError: It may not be read.
+        """
         query = {"query": {"term": {"document.id": name}}, "_source": ["error.type", "error.message"]}
         path = f"/{self._path}::failures/_search?ignore_unavailable=true"
-        status, answer = self._cluster.request("POST", path, query, accept=(400, 403, 404, 405))
+        # Of what is no data stream, any user may be refused the failure store.
+        is_stream = any(index.startswith(".ds-") for index in self.backing)
+        status, answer = self._cluster.request(
+            "POST", path, query, accept=(400, 404, 405, *(() if is_stream else (403,)))
+        )
         hits = answer["hits"]["hits"] if status == 200 else []
         errors = [hit["_source"].get("error", {}) for hit in hits]
         return [f"{error.get('type')}: {error.get('message')}" for error in errors]

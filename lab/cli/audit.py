@@ -27,11 +27,9 @@ from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.console import console, print_json, shown, table_of
 from lab.display import LiveLines
-from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.stack.places import state_dir
-from lab.targets import TargetName
-from lab.targets.choose import remote_endpoints, servers_of
+from lab.targets.choose import read_endpoints
 
 PATIENCE_S = 20.0
 SHOWN = 5
@@ -116,7 +114,7 @@ def audit(
     on: ServerOptions,
 ) -> None:
     """Check that all records of a topic are in an index; exit status 0 if they are, 1 if something differs."""
-    endpoints = endpoints_of(on)
+    endpoints = read_endpoints(on.target, on.target_file)
     wishes = Wishes(connector, group, dead_letters, deletes, id_rule, shared)
     with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
         kafka = topics_of(endpoints)
@@ -165,13 +163,6 @@ def audit(
         )
     if outcome.findings:
         raise typer.Exit(DIFFERS)
-
-
-def endpoints_of(on: ServerOptions) -> Endpoints:
-    """Addresses of the servers; a target file alone names those of a cluster elsewhere."""
-    if on.target_file or on.target is TargetName.REMOTE:
-        return remote_endpoints(on.target_file, needs_connect=False)
-    return servers_of(on.target, on.target_file).endpoints()
 
 
 def refuse_target(kafka: KafkaTopics, topic: str, into: str, pipeline: Pipeline) -> None:

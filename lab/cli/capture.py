@@ -26,8 +26,7 @@ from lab.profiles.models import Section
 from lab.profiles.problems import refusal
 from lab.profiles.yaml_model import read_model
 from lab.stack.places import ROOT
-from lab.targets import TargetName
-from lab.targets.choose import remote_endpoints, servers_of
+from lab.targets.choose import read_endpoints
 
 WHICH, REDACTION = "Which records", "Redaction"
 UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -118,9 +117,7 @@ def capture(
         rate_per_s=rate,
         **times_of(minutes, last, from_, to, documents=documents),
     )
-    # Kafka alone is asked: a target's Connect worker need not be there.
-    remote = on.target is TargetName.REMOTE
-    endpoints = remote_endpoints(on.target_file) if remote else servers_of(on.target, on.target_file).endpoints()
+    endpoints = read_endpoints(on.target, on.target_file)
     display = RunDisplay()
 
     def show(records: int) -> None:

@@ -32,11 +32,9 @@ SURROGATE, REPLACEMENT = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?"), "\ufffd".e
 """Half a surrogate pair in UTF-8, which Java replaces by one character and Python by one for each byte."""
 MOST_COMPLAINTS = 10
 """Complaints of the client that are kept: it repeats them for as long as a broker is away."""
-REFUSALS = (
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-)
+REFUSALS = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+"""Not that of a group: a reader is assigned its partitions, and only asks which broker has the group of its name
+(`rd_kafka_cgrp_handle_FindCoordinator` of librdkafka tells the answer to whoever polls)."""
 
 
 LATEST_MS = 253_402_300_799_999
@@ -228,8 +226,14 @@ class KafkaTopics:
             partitions = [TopicPartition(topic, partition) for partition in self._watermarks(consumer, topic)]
             try:
                 offsets = consumer.committed(partitions, timeout=30)
+                refused = next((place.error for place in offsets if place.error), None)
             except KafkaException as error:
-                raise StackError(f"group {group}: its offsets cannot be read ({error.args[0].str()})") from error
+                refused = error.args[0]
+            if refused:
+                # The request itself only knows that time was over where this user may not describe the group.
+                told = consumer.poll(0)
+                why = (told.error() if told else None) or refused
+                raise StackError(f"group {group}: its offsets cannot be read ({why.str()})")
         return {place.partition: max(0, place.offset) for place in offsets}
 
     def group_state(self, group: str) -> tuple[str, int]:

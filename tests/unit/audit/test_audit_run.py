@@ -70,6 +70,10 @@ class World:
         """Compared as JSON."""
         return Contents(SourceRules())
 
+    def restrictions(self) -> list[str]:
+        """What the user's roles hide."""
+        return ["some are hidden"]
+
     def count(self) -> int:
         """Number of documents."""
         return len(self.documents)

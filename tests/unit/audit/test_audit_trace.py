@@ -40,6 +40,7 @@ STORIES = {
     "doubled": (story([OLD, NEW], 13, 11), ("stored 2 times", "books-1", "books-2")),
     "changed": (story([OLD, NEW], 40), ("otherwise",)),
     "failure store": (story([NEW], failures=["parse: pages"]), ("failure store", "parse: pages")),
+    "failure store hidden": (replace(story([NEW]), unread="status 403"), ("missing", "failure store", "status 403")),
     "of another source": (story([], 3), ("no record", "books-1", "retention")),
     "nowhere": (story([]), ("no record", "no document")),
 }

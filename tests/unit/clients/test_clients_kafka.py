@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from lab.clients import kafka
 from lab.clients.kafka import GAP, KafkaTopics, as_bytes, as_text, kafka_text, stretches
@@ -184,6 +185,7 @@ class RefusingConsumer:
     """A consumer of a topic with 1,009 records that it may not read."""
 
     hidden: int | None = None
+    events: ClassVar[list[object]] = []
 
     def __init__(self, _settings: object) -> None:
         pass
@@ -207,8 +209,14 @@ class RefusingConsumer:
     def assign(self, _partitions: object) -> None:
         """Nobody minds."""
 
+    def committed(self, places: list[Any], timeout: float) -> list[Any]:  # noqa: ARG002 - as Kafka's client has it
+        """No answer in time."""
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
     def poll(self, _timeout: float) -> object:
-        """The refusal."""
+        """What there is to tell, and then the refusal."""
+        if self.events:
+            return self.events.pop(0)
         refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "Broker: Topic authorization failed")
         return SimpleNamespace(error=lambda: refused, partition=lambda: 0, offset=lambda: None)
 
@@ -220,6 +228,31 @@ def test_a_topic_that_may_not_be_read_is_said_at_once(monkeypatch: pytest.Monkey
     with pytest.raises(StackError) as error:
         next(KafkaTopics("127.0.0.1:1").records("books"))
     assert str(error.value) == message("topic books")
+
+
+def test_a_reader_needs_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks which broker has the group of its name, and goes on where it may not know."""
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    group = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    record = SimpleNamespace(error=lambda: None, partition=lambda: 0, offset=lambda: 0)
+    monkeypatch.setattr(RefusingConsumer, "events", [SimpleNamespace(error=lambda: group), record])
+    assert next(KafkaTopics("127.0.0.1:1").records("books")) is record
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_group_that_may_not_be_described_is_said(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage, *, is_told: bool
+) -> None:
+    """The request for its offsets only runs out of time; of a partition that may not be read, the answer says so."""
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    refused = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED if is_told else KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    place = SimpleNamespace(partition=0, offset=-1001, error=refused)
+    monkeypatch.setattr(RefusingConsumer, "events", [SimpleNamespace(error=lambda: refused)] if is_told else [None])
+    if not is_told:
+        monkeypatch.setattr(RefusingConsumer, "committed", lambda *_, **__: [place])
+    with pytest.raises(StackError) as error:
+        KafkaTopics("127.0.0.1:1").committed_offsets("books", "readers")
+    assert str(error.value) == message("group readers")
 
 
 @pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART])
