@@ -15,10 +15,10 @@ from lab.audit.store import Store
 from lab.audit.topic import SAMPLED, Range, Topic
 from lab.clients.kafka import KafkaTopics
 from lab.errors import ProfileError, StackError, VerificationError
+from lab.run.verify.verify import COMPARED_WHOLE
 
 AT_ONCE = 5_000
 """Ids that are looked at again together."""
-COMPARED_WHOLE = 20_000
 SAMPLE_STRETCHES, SAMPLE_STRETCH = 50, 20
 AFTER_REFRESH_S = 0.5
 COMPARED = "hash IS NOT NULL AND id IN (SELECT id FROM records WHERE hash IS NOT NULL)"

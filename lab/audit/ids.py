@@ -166,7 +166,10 @@ def plain(value: Any) -> Any:
 
 
 def digest(content: bytes) -> str:
-    """128 bits of a content, as text: that two of n differ and are taken for one has a chance of n²/2¹²⁹."""
+    """128 bits of a content, as text: that two of n differ and are taken for one has a chance of n²/2¹²⁹.
+
+    Rows outlive the process; verification keeps the 64 bits of `hash`, which is another one in each.
+    """
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 

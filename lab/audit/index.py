@@ -232,6 +232,7 @@ class Index:
     def find(self, ids: Sequence[str], *, sources: bool = False) -> dict[str, list[Mapping[str, Any]]]:
         """The documents of these ids in all indices behind the name, as they are this instant.
 
+        A run knows the routing of its documents and has one index, of which `ElasticsearchClient.sources` is enough.
         A search finds them with any routing, as of the last refresh; a get in each index sees what is not refreshed.
         """
         found: dict[str, dict[tuple[str, str | None], Mapping[str, Any]]] = {}
@@ -269,7 +270,7 @@ class Index:
                 yield f"this user's roles hide {what} of {self.name} (`{key}`), which count as {effect}"
 
     def _told(self, method: str, what: str, asked: Mapping[str, object] | None = None) -> Mapping[str, Any]:
-        """What Elasticsearch tells each user of its own privileges; empty where it has no security, or is another."""
+        """Elasticsearch's answer to a user about its own privileges; empty where it has no security, or is another."""
         path = f"/_security/user/{what}"
         status, answer = self._cluster.request(method, path, asked, accept=range(400, 600), patience_s=0)
         return answer if status == 200 and isinstance(answer, dict) else {}

@@ -2,6 +2,9 @@
 
 Ids are compared by 64-bit hashes, which keeps tens of millions of them in memory; that any two of n ids share one has
 a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
+
+An audit (`lab.audit.store`) compares rows on disk instead: it knows no dataset, must not outgrow its memory, goes on
+after a kill, and looks again at what differs.
 """
 
 from collections import Counter
