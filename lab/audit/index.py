@@ -251,7 +251,7 @@ class Index:
 
         Source: `IndicesPermission.authorize` of Elasticsearch: a role without a query takes away those of the others.
         """
-        names = self.name.split(",")
+        names = [name for name in self.name.split(",") if not name.startswith("-")]
         asked = {"index": [{"names": names, "privileges": ["read"]}]}
         if "*" in self.name and self._told("POST", "_has_privileges", asked).get("has_all_requested") is False:
             yield (
