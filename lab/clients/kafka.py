@@ -184,8 +184,12 @@ class KafkaTopics:
             asked = [TopicPartition(topic, partition, time_ms) for partition in ends]
             try:
                 found = consumer.offsets_for_times(asked, timeout=30)
+                refused = next((place.error for place in found if place.error), None)
             except KafkaException as error:
-                raise StackError(f"topic {topic}: its times cannot be read ({error.args[0].str()})") from error
+                refused = error.args[0]
+            if refused:
+                # Of a partition whose leader moves, as of one without such a record, the offset is none.
+                raise StackError(f"topic {topic}: its times cannot be read ({refused.str()})")
         return {place.partition: place.offset if place.offset >= 0 else ends[place.partition] for place in found}
 
     def topic_id(self, topic: str) -> str:
@@ -203,16 +207,21 @@ class KafkaTopics:
     def groups_reading(self, topic: str) -> list[str]:
         """Consumer groups that have committed an offset of the topic, as far as this user may see them."""
         try:
-            listed = self._admin.list_consumer_groups(request_timeout=30).result().valid
+            listed = self._admin.list_consumer_groups(request_timeout=30).result()
         except KafkaException as error:
             raise StackError(f"Kafka: its groups cannot be listed ({error.args[0].str()})") from error
         groups = []
-        for group in sorted(each.group_id for each in listed):
+        for group in sorted(each.group_id for each in listed.valid):
             asked = [ConsumerGroupTopicPartitions(group)]
             with contextlib.suppress(KafkaException):
                 answer = self._admin.list_consumer_group_offsets(asked, request_timeout=30)[group].result()
                 if any(place.topic == topic and place.offset >= 0 for place in answer.topic_partitions or ()):
                     groups.append(group)
+        if listed.errors and not groups:
+            why = listed.errors[0].args[0].str()
+            raise StackError(
+                f"Kafka: a broker does not list its groups ({why}); name one with --group, or --group none"
+            )
         return groups
 
     def records_held(self, topic: str) -> int:

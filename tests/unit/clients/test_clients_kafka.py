@@ -255,6 +255,35 @@ def test_a_group_that_may_not_be_described_is_said(
     assert str(error.value) == message("group readers")
 
 
+def test_a_time_is_not_the_end_where_a_partition_does_not_tell(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
+    """Its answer has no offset, as that of a partition without a later record: nothing of it would be audited."""
+    moving = SimpleNamespace(partition=0, offset=-1001, error=KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    monkeypatch.setattr(RefusingConsumer, "offsets_for_times", lambda *_, **__: [moving], raising=False)
+    with pytest.raises(StackError) as error:
+        KafkaTopics("127.0.0.1:1").offsets_at("books", 1009)
+    assert str(error.value) == message("topic books")
+
+
+@pytest.mark.parametrize("errors", [[], [KafkaException(KafkaError(KafkaError._TRANSPORT, "broker 2 is down"))]])
+def test_groups_are_unknown_where_a_broker_does_not_list_its_own(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage, errors: list[KafkaException]
+) -> None:
+    """Records in flight would be missing; without an error there is none."""
+    topics = KafkaTopics("127.0.0.1:1")
+    listing = SimpleNamespace(result=lambda: SimpleNamespace(valid=[], errors=errors))
+    admin = SimpleNamespace(list_consumer_groups=lambda **_: listing)
+    monkeypatch.setattr(topics, "_admin", admin)
+    if not errors:
+        assert topics.groups_reading("books") == []
+        return
+    with pytest.raises(StackError) as error:
+        topics.groups_reading("books")
+    assert str(error.value) == message("broker 2 is down")
+
+
 @pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART])
 def test_a_topic_that_is_hidden_from_us_is_told_from_one_that_does_not_exist(
     monkeypatch: pytest.MonkeyPatch, message: MakeMessage, code: int
