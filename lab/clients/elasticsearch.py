@@ -24,6 +24,9 @@ SCROLL_PAGE = 10_000
 SOURCES_PAGE = 1_000
 """The same of whole documents, of which some have 50 kB."""
 
+GETS_AT_ONCE = 200
+"""Whole documents of one request by their ids."""
+
 LEAVES_VECTORS_OUT = "index.mapping.exclude_source_vectors"
 SOURCE_SETTINGS = ("index.mode", "index.mapping.source.mode", "index.derived_source.enabled", LEAVES_VECTORS_OUT)
 
@@ -404,15 +407,20 @@ class ElasticsearchClient:
         Args:
             routings: By id; a document that is stored with another one is not there.
         """
-        by = routings or {}
-        asked = [{"_id": each} | ({"routing": by[each]} if each in by else {}) for each in ids]
-        shown = f"filter_path=docs._id,docs._routing,docs._source,docs.found{self.with_vectors(index)}"
-        _, answer = self.request("POST", f"/{index}/_mget?{shown}", {"docs": asked} if by else {"ids": list(ids)})
-        return {
-            document["_id"]: document["_source"]
-            for document in answer["docs"]
-            if document.get("found") and document.get("_routing") == by.get(document["_id"], document.get("_routing"))
-        }
+        by, found = routings or {}, dict[str, Any]()
+        vectors = self.with_vectors(index) if ids else ""
+        path = f"/{index}/_mget?filter_path=docs._id,docs._routing,docs._source,docs.found{vectors}"
+        for first in range(0, len(ids), GETS_AT_ONCE):
+            some = ids[first : first + GETS_AT_ONCE]
+            docs = [{"_id": each} | ({"routing": by[each]} if each in by else {}) for each in some]
+            _, answer = self.request("POST", path, {"docs": docs} if by else {"ids": some})
+            found |= {
+                document["_id"]: document["_source"]
+                for document in answer["docs"]
+                if document.get("found")
+                and document.get("_routing") == by.get(document["_id"], document.get("_routing"))
+            }
+        return found
 
 
 COMPLETE = ("timed_out", "_shards.failed")

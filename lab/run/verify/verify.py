@@ -38,7 +38,6 @@ from producers.dataset import Dataset
 from producers.json_values import loaded
 from producers.part import parts_of
 
-SOURCES_AT_ONCE = 200
 COMPARED_WHOLE, COMPARED_BYTES = 20_000, 256_000_000
 """An index of so many documents and bytes is compared in seconds; of a larger one a sample is drawn."""
 FIRST_FEW = 50
@@ -252,7 +251,7 @@ def by_ids(
     drawn = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
     sample = {name: target.as_stored(document) for name, document in drawn.items()}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
-    stored = stored_documents(cluster, index, list(sample), routings_of(target.dataset, sample))
+    stored = cluster.sources(index, list(sample), routings_of(target.dataset, sample))
     return Found(
         comparison,
         contents=f"as {rules.kind}" if sample else "ids only",
@@ -352,16 +351,6 @@ def all_read(pages: Callable[[], Iterator[Hashes]], on_progress: Callable[[int],
         else:
             break
     return np.concatenate(read) if read else np.empty(0, dtype=np.int64)
-
-
-def stored_documents(
-    cluster: ElasticsearchClient, index: str, ids: Sequence[str], routings: Mapping[str, str] | None = None
-) -> dict[str, object]:
-    """The stored documents of these ids with these routings, by id."""
-    documents: dict[str, object] = {}
-    for first in range(0, len(ids), SOURCES_AT_ONCE):
-        documents |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE], routings)
-    return documents
 
 
 def routings_of(dataset: Dataset, ids: Collection[str]) -> dict[str, str]:

@@ -284,6 +284,15 @@ def test_documents_that_are_not_there_are_left_out() -> None:
     assert "vectors" not in server.requests[1][1], "older versions refuse a parameter that they do not know"
 
 
+def test_documents_are_read_back_two_hundred_at_a_time() -> None:
+    """So that no answer becomes large; how the index returns vectors is asked once."""
+    names = [f"{number}" for number in range(401)]
+    answers = [(200, {"docs": [{"_id": names[first], "found": True, "_source": {}}]}) for first in (0, 200, 400)]
+    with rest(DEFAULTS, *answers) as server:
+        assert client(server).sources("books", names) == {"0": {}, "200": {}, "400": {}}
+    assert [len(body["ids"]) for _, _, body in server.requests[1:]] == [200, 200, 1]
+
+
 def test_documents_are_read_with_their_routings() -> None:
     """One that is stored with another routing, or without one, is not there."""
     docs = [

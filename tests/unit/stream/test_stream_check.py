@@ -78,7 +78,7 @@ class Servers:
         """Settings and mapping of an index that keeps what it is sent."""
         return [({}, {})]
 
-    def sources(self, _index: str, ids: Sequence[str], _routings: object) -> dict[str, Any]:
+    def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
         """Some documents."""
         return {name: self.stored[name] for name in ids if name in self.stored}
 

@@ -19,7 +19,6 @@ from lab.run.verify.verify import (
     VerificationTarget,
     content_hashes,
     routings_of,
-    stored_documents,
     stored_hashes,
     verify,
 )
@@ -277,13 +276,6 @@ def test_an_empty_index_has_no_ids() -> None:
     kafka = FakeKafka(Prices(documents=2, books=2))
     _, verification = verified(kafka, {}, key_is_id=True, sample=0)
     assert verification.problems == (Naming("2 documents", "missing"),)
-
-
-def test_documents_are_read_back_two_hundred_at_a_time() -> None:
-    """So that no answer becomes large."""
-    cluster = FakeCluster({f"{number}": {} for number in range(401)})
-    assert len(stored_documents(cluster, "books", list(cluster.stored))) == 401  # type: ignore[arg-type]
-    assert cluster.asked == [200, 200, 1]
 
 
 @dataclass(frozen=True)

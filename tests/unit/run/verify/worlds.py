@@ -91,7 +91,6 @@ class FakeCluster:
     """An index."""
 
     stored: dict[str, Any]
-    asked: list[int] = field(default_factory=list)
     failures: int = 0
     """Readings of the ids that break off after their first page."""
 
@@ -120,7 +119,6 @@ class FakeCluster:
 
     def sources(self, _index: str, ids: Sequence[str], _routings: Mapping[str, str]) -> dict[str, Any]:
         """Some documents."""
-        self.asked.append(len(ids))
         return {name: self.stored[name] for name in ids if name in self.stored}
 
 
