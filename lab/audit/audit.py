@@ -15,10 +15,10 @@ from lab.audit.store import Store
 from lab.audit.topic import SAMPLED, Range, Topic
 from lab.clients.kafka import KafkaTopics
 from lab.errors import ProfileError, StackError, VerificationError
+from lab.run.verify.verify import COMPARED_WHOLE
 
 AT_ONCE = 5_000
 """Ids that are looked at again together."""
-COMPARED_WHOLE = 20_000
 SAMPLE_STRETCHES, SAMPLE_STRETCH = 50, 20
 AFTER_REFRESH_S = 0.5
 COMPARED = "hash IS NOT NULL AND id IN (SELECT id FROM records WHERE hash IS NOT NULL)"
@@ -118,7 +118,7 @@ class Audit:
         """Read both sides, compare them, and look again at what differs."""
         self._read_topic("reading the topic")
         self._read_committed()
-        self._note_refreshes()
+        self._note_limits()
         self._read_index()
         self._read_topic("reading what came since")
         terms = self._terms()
@@ -154,6 +154,7 @@ class Audit:
 
     def _read_letters(self) -> None:
         self._store.clear("letters")
+        self._note(self.plan.pipeline.doubt)
         if name := self.plan.pipeline.dead_letters:
             letters, nameless = self.plan.topic.letters(name)
             self._store.add("letters", [(*place, letter.reason) for place, letter in letters.items()])
@@ -170,11 +171,14 @@ class Audit:
             committed = self.plan.kafka.committed_offsets(self.plan.topic.name, group)
             self._store.add("committed", list(committed.items()))
         else:
-            self._note("no consumer group is known, so that records in flight count as missing (--group)")
+            self._note(
+                "no consumer group is known, so that records in flight count as missing (--group; Kafka hides groups "
+                "that this user may not describe)"
+            )
         self._read_letters()
 
     def _note(self, text: str) -> None:
-        if text not in self.outcome.notes:
+        if text and text not in self.outcome.notes:
             self.outcome.notes.append(text)
 
     def _read_index(self) -> None:
@@ -204,7 +208,9 @@ class Audit:
             done += len(rows)
             self._step("reading the index", done, max(total, done))
 
-    def _note_refreshes(self) -> None:
+    def _note_limits(self) -> None:
+        for text in self.plan.index.restrictions():
+            self._note(text)
         slow = sorted(name for name, each in self.plan.index.backing.items() if not 0 <= each <= LONGEST_REFRESH_S)
         if slow:
             effect = "counts as missing" if self.plan.rule.name == CONTENT else "is only found by the ids of records"

@@ -14,9 +14,9 @@ from typing import Any
 import orjson
 from confluent_kafka import Message
 
-from lab.clients.kafka import as_text
+from lab.clients.kafka import Headers, Place, as_text, headers_of, offset_id, value_bytes
 from lab.errors import ProfileError
-from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Headers, Place, value_bytes
+from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION
 from producers.json_values import WHOLE_NUMBERS, dumped, loaded
 
 BINARY_BYTES = (2, 4, 8)
@@ -40,9 +40,8 @@ class Record:
     @classmethod
     def of(cls, message: Message) -> "Record":
         """The record in a message."""
-        headers = tuple((as_text(name), value_bytes(value)) for name, value in list(message.headers() or ()))
-        place = Place(message.topic() or "", message.partition() or 0, message.offset() or 0)
-        return cls(place, value_bytes(message.key()), value_bytes(message.value()), headers, message.timestamp()[1])
+        key, value = value_bytes(message.key()), value_bytes(message.value())
+        return cls(Place.of(message), key, value, headers_of(message), message.timestamp()[1])
 
     def header(self, name: str) -> str | None:
         """The last header of that name as text, which is the one that Connect reads; `None` without."""
@@ -143,10 +142,10 @@ def binary_key(record: Record) -> str | None:
     return str(int.from_bytes(record.key or b"", "big", signed=True)) if is_number else None
 
 
-def offset_id(prefix: str, record: Record) -> str:
+def prefixed_offset_id(prefix: str, record: Record) -> str:
     """Topic, partition and offset; of a replayed dead letter those of the record that was rejected."""
     place = Place.parsed(record.header(REPLAY_OF) or "") or record.place
-    return f"{prefix}{place.topic}+{place.partition}+{place.offset}"
+    return prefix + offset_id(place.topic, place.partition, place.offset)
 
 
 def field_id(path: str, record: Record) -> str | None:
@@ -167,7 +166,10 @@ def plain(value: Any) -> Any:
 
 
 def digest(content: bytes) -> str:
-    """128 bits of a content, as text: that two of n differ and are taken for one has a chance of n²/2¹²⁹."""
+    """128 bits of a content, as text: that two of n differ and are taken for one has a chance of n²/2¹²⁹.
+
+    Rows outlive the process; verification keeps the 64 bits of `hash`, which is another one in each.
+    """
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
@@ -176,7 +178,7 @@ def rule_called(name: str) -> IdRule:
     kind, _, of = name.partition(":")
     if kind == "offset":
         text = f"{of}topic+partition+offset"
-        return IdRule(name, text, lambda record: offset_id(of, record))
+        return IdRule(name, text, lambda record: prefixed_offset_id(of, record))
     if of and kind in {"key", "field", "header"}:
         rules: Mapping[str, tuple[str, Callable[[Record], str | None]]] = {
             "key": (f"fields of the records' keys ({of})", lambda record: key_fields(of.split(","), record)),

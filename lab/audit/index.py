@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -12,27 +12,27 @@ from urllib.parse import quote
 from lab.audit.ids import digest, plain
 from lab.audit.judge import Stored
 from lab.clients.elasticsearch import (
+    COMPLETE,
+    KEEP_ALIVE,
     SCROLL_PAGE,
     SOURCES_PAGE,
     ElasticsearchClient,
+    complete_hits,
     error_reason,
     error_type,
     in_effect,
 )
-from lab.errors import ProfileError, SluiceError, StackError
+from lab.errors import ProfileError, StackError
 from lab.profiles.index_settings import time_s
 from lab.run.verify.contents import FormlessError, SourceRules, is_same_json
 
-KEEP_ALIVE = "5m"
 IDS_AT_ONCE = 500
 GETS_AT_ONCE = 5_000
 LONGEST_REFRESH_S = 60.0
 SHORTEST_WAIT_S = 0.02
 REFRESH, WINDOW = "index.refresh_interval", "index.max_result_window"
-SOURCE_SETTINGS = (
-    "index.mode,index.mapping.source.mode,index.derived_source.enabled?flat_settings=true&include_defaults=true"
-)
-SHOWN = "timed_out,_shards.failed,pit_id,_scroll_id,hits.hits._index,hits.hits._id,hits.hits._version,hits.hits._seq_no"
+SHOWN = ("_index", "_id", "_version", "_seq_no", "_source")
+"""Parts of a document that are compared."""
 
 
 class Pace:
@@ -78,7 +78,6 @@ class Contents:
 
     rules: SourceRules
     ignored: Sequence[str] = ()
-    vectors: frozenset[str] = frozenset()
 
     def kept(self, document: Any) -> Any:
         """A document without the ignored fields, in which 1.0 and 1 are one number."""
@@ -94,8 +93,6 @@ class Contents:
 
     def digest(self, document: Any) -> str | None:
         """A digest that a document has before and after it was stored; `None` where it has none."""
-        if self.vectors:
-            return None
         try:
             return digest(form_text(self.rules.form(self.kept(document))).encode())
         except FormlessError:
@@ -104,7 +101,7 @@ class Contents:
     def differences(self, produced: Any, stored: Any) -> list[str]:
         """The fields that are stored otherwise than they were sent."""
         due, found = self.kept(produced), self.kept(stored)
-        if self.rules.is_same(due, found, self.vectors):
+        if self.rules.is_same(due, found):
             return []
         return sorted(different_paths(due, found)) or ["the whole"]
 
@@ -176,14 +173,7 @@ class Index:
 
     def contents(self, ignored: Sequence[str]) -> Contents:
         """Rules by which its documents are compared."""
-        _, settings = self._cluster.request("GET", f"/{self._path}/_settings/{SOURCE_SETTINGS}")
-        _, mappings = self._cluster.request("GET", f"/{self._path}/_mapping")
-        first, *others = (
-            SourceRules.of(in_effect(settings.get(index, {})), of["mappings"]) for index, of in sorted(mappings.items())
-        )
-        # A record is compared before it is known which of the indices has its document.
-        rules = first if all(each == first for each in others) else SourceRules("none")
-        return Contents(rules, tuple(ignored), self._cluster.rebuilt_vectors(self._path))
+        return Contents(SourceRules.of_all(self._cluster.described(self._path)), tuple(ignored))
 
     def first_ids(self) -> list[str]:
         """Ids of some documents."""
@@ -205,8 +195,8 @@ class Index:
         size = self._pace.at_once(min(self._window, SOURCES_PAGE if sources else SCROLL_PAGE))
         body = {"size": size, "_source": sources, "version": True, "seq_no_primary_term": True}
         pit, _, after = place.partition(" ") if place else (self._open_pit(), "", "")
-        reading = self._by_pit(pit, body, after) if pit else self._by_scroll(body)
-        for page in reading:
+        scrolled = (Page(hits, "") for hits in self._cluster.scrolled(self._path, body, SHOWN))
+        for page in self._by_pit(pit, body, after) if pit else scrolled:
             self._pace.take(len(page.hits))
             yield page
 
@@ -221,43 +211,28 @@ class Index:
         return str(answer["id"]) if status == 200 else None
 
     def _by_pit(self, pit: str, body: Mapping[str, object], after: str) -> Iterator[Page]:
+        shown = ",".join(("pit_id", *COMPLETE, *(f"hits.hits.{name}" for name in (*SHOWN, "sort"))))
         try:
             while True:
                 query = {**body, "pit": {"id": pit, "keep_alive": KEEP_ALIVE}, "sort": ["_shard_doc"]}
                 query |= {"track_total_hits": False} | ({"search_after": [int(after)]} if after else {})
-                path = f"/_search?filter_path={SHOWN},hits.hits._source,hits.hits.sort{self._vectors}"
-                hits, pit, _ = checked(self.name, self._cluster.request("POST", path, query)[1])
-                if not hits:
+                _, answer = self._cluster.request("POST", f"/_search?filter_path={shown}{self._vectors}", query)
+                pit = answer.get("pit_id", pit)
+                if not (hits := complete_hits(self.name, answer)):
                     return
                 after = str(hits[-1]["sort"][0])
                 yield Page(hits, f"{pit} {after}")
         finally:
-            # Also after Ctrl-C; one that a kill has left ends by itself.
-            with suppress(SluiceError):
-                self._cluster.request("DELETE", "/_pit", {"id": pit}, accept=(404,), patience_s=0)
-
-    def _by_scroll(self, body: Mapping[str, object]) -> Iterator[Page]:
-        shown = f"filter_path={SHOWN},hits.hits._source"
-        path = f"/{self._path}/_search?scroll={KEEP_ALIVE}&{shown}{self._vectors}"
-        hits, _, scroll = checked(self.name, self._cluster.request("POST", path, {**body, "sort": ["_doc"]})[1])
-        try:
-            while hits:
-                yield Page(hits, "")
-                following = {"scroll": KEEP_ALIVE, "scroll_id": scroll}
-                answer = self._cluster.request("POST", f"/_search/scroll?{shown}", following, patience_s=0)[1]
-                hits, _, scroll = checked(self.name, answer)
-        finally:
-            with suppress(SluiceError):
-                self._cluster.request("DELETE", "/_search/scroll", {"scroll_id": [scroll]}, accept=(404,), patience_s=0)
+            self._cluster.let_go("/_pit", {"id": pit})
 
     @cached_property
     def _vectors(self) -> str:
-        """The parameter that has 9.2 and later return the vectors in `_source`."""
-        return "&_source_exclude_vectors=false" if self._cluster.rebuilt_vectors(self._path) else ""
+        return self._cluster.with_vectors(self._path)
 
     def find(self, ids: Sequence[str], *, sources: bool = False) -> dict[str, list[Mapping[str, Any]]]:
         """The documents of these ids in all indices behind the name, as they are this instant.
 
+        A run knows the routing of its documents and has one index, of which `ElasticsearchClient.sources` is enough.
         A search finds them with any routing, as of the last refresh; a get in each index sees what is not refreshed.
         """
         found: dict[str, dict[tuple[str, str | None], Mapping[str, Any]]] = {}
@@ -271,11 +246,48 @@ class Index:
         """Ids among these that a search finds."""
         return {hit["_id"] for hit in self._searched(ids, sources=False)}
 
+    def restrictions(self) -> Iterator[str]:
+        """Sentences about what this user's roles may hide of the index; none where the cluster tells nothing of them.
+
+        Source: `IndicesPermission.authorize` of Elasticsearch: a role without a query takes away those of the others.
+        """
+        names = [name for name in self.name.split(",") if not name.startswith("-")]
+        asked = {"index": [{"names": names, "privileges": ["read"]}]}
+        if "*" in self.name and self._told("POST", "_has_privileges", asked).get("has_all_requested") is False:
+            yield (
+                f"this user may not read all of {self.name}: indices that are hidden from it are left out, and their "
+                "documents count as missing"
+            )
+        names += self.backing
+        roles = [
+            role
+            for role in self._told("GET", "_privileges").get("indices", ())
+            if any(each in {"all", "read"} or each.startswith("indices:data/read") for each in role["privileges"])
+            and any(fnmatchcase(name, pattern) for name in names for pattern in role["names"])
+        ]
+        for key, what, effect in (("query", "documents", "missing"), ("field_security", "fields", "different")):
+            if roles and all(role.get(key) for role in roles):
+                yield f"this user's roles hide {what} of {self.name} (`{key}`), which count as {effect}"
+
+    def _told(self, method: str, what: str, asked: Mapping[str, object] | None = None) -> Mapping[str, Any]:
+        """Elasticsearch's answer to a user about its own privileges; empty where it has no security, or is another."""
+        path = f"/_security/user/{what}"
+        status, answer = self._cluster.request(method, path, asked, accept=range(400, 600), patience_s=0)
+        return answer if status == 200 and isinstance(answer, dict) else {}
+
     def failures(self, name: str) -> list[str]:
-        """Reasons for which a data stream's failure store, of 8.19 and 9.1 or later, took documents of this id."""
+        """Reasons for which a data stream's failure store, of 8.19 and 9.1 or later, took documents of this id.
+
+        Raises:
+            StackError: It may not be read.
+        """
         query = {"query": {"term": {"document.id": name}}, "_source": ["error.type", "error.message"]}
         path = f"/{self._path}::failures/_search?ignore_unavailable=true"
-        status, answer = self._cluster.request("POST", path, query, accept=(400, 403, 404, 405))
+        # Of what is no data stream, any user may be refused the failure store.
+        is_stream = any(index.startswith(".ds-") for index in self.backing)
+        status, answer = self._cluster.request(
+            "POST", path, query, accept=(400, 404, 405, *(() if is_stream else (403,)))
+        )
         hits = answer["hits"]["hits"] if status == 200 else []
         errors = [hit["_source"].get("error", {}) for hit in hits]
         return [f"{error.get('type')}: {error.get('message')}" for error in errors]
@@ -288,7 +300,7 @@ class Index:
             body = {"query": {"ids": {"values": asked}}, "size": self._window, "version": True, "_source": sources}
             body |= {"seq_no_primary_term": True}
             path = f"/{self._path}/_search?allow_partial_search_results=false{self._vectors}"
-            hits = checked(self.name, self._cluster.request("POST", path, body)[1])[0]
+            hits = complete_hits(self.name, self._cluster.request("POST", path, body)[1])
             if len(hits) == self._window and len(asked) > 1:
                 # Of an id there is a document in several indices, or shards: the rest may be cut off.
                 half = len(asked) // 2
@@ -308,19 +320,6 @@ class Index:
             if errors := [each for each in failed if error_type(each) != "routing_missing_exception"]:
                 raise StackError(f"index {self.name}: documents cannot be read: {error_reason(errors[0])}")
             yield from (each for each in answer["docs"] if each.get("found"))
-
-
-def checked(name: str, answer: Mapping[str, Any]) -> tuple[Sequence[Mapping[str, Any]], str, str]:
-    """The hits of an answer, and the ids by which to go on.
-
-    Raises:
-        StackError: Not all shards have answered, or not in time.
-    """
-    if answer.get("timed_out"):
-        raise StackError(f"index {name}: a search was cut off by the cluster's `search.default_search_timeout`")
-    if answer["_shards"]["failed"]:
-        raise StackError(f"index {name}: {answer['_shards']['failed']} shards could not be read")
-    return answer.get("hits", {}).get("hits", []), str(answer.get("pit_id", "")), str(answer.get("_scroll_id", ""))
 
 
 def stored_of(hit: Mapping[str, Any], contents: Contents | None) -> Stored:

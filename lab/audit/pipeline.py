@@ -45,6 +45,7 @@ class Pipeline:
         group: Consumer group; `None` if none is known, so that no record is in flight.
         deletes: A tombstone deletes; `None` if nothing says.
         is_upsert: Records are merged into documents, so that neither contents nor versions are theirs.
+        unread: Why the connector's configuration is not known, although there is a worker.
     """
 
     group: str | None = None
@@ -53,7 +54,16 @@ class Pipeline:
     shared: bool = False
     is_upsert: bool = False
     id_prefix: str = ""
+    unread: str = ""
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def doubt(self) -> str:
+        """The sentence about dead letters that are not known; empty where they are, or there is no worker."""
+        if not self.unread or self.dead_letters:
+            return ""
+        effect = "so that its dead letters count as missing (--dead-letters)"
+        return f"the connector's configuration cannot be read, {effect}: {self.unread}"
 
     def reads(self, topic: str) -> bool:
         """Check that the connector's configuration, if it is known, names a topic."""
@@ -66,7 +76,8 @@ def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: Connec
     Raises:
         ProfileError: The connector is unknown, does not read the topic, or several groups do and none is named.
     """
-    group, connector = wishes.group, wishes.connector
+    group, connector, unread = wishes.group, wishes.connector, ""
+    config: Mapping[str, str] = {}
     if connector is None and group is None:
         groups = kafka.groups_reading(topic)
         if len(groups) > 1:
@@ -75,13 +86,19 @@ def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: Connec
                 "one; name it with --group, or --group none"
             )
         group = groups[0] if groups else None
-        connector = None if groups else connector_that_begins(topic, worker)
+    is_unknown = connector is None and group is None
     group = None if group == "none" else group
     if wishes.group and group and not any(kafka.committed_offsets(topic, group).values()):
         raise ProfileError(f"--group: got {group}, expected a group that has committed offsets of topic {topic}")
     if wishes.dead_letters and wishes.dead_letters not in kafka.names():
         raise ProfileError(f"--dead-letters: got {wishes.dead_letters}, expected a topic of this cluster")
-    config = connector_config(connector, group, worker)
+    try:
+        connector = connector_that_begins(topic, worker) if is_unknown else connector
+        config = connector_config(connector, group, worker)
+    except StackError as error:
+        if wishes.connector:
+            raise
+        unread = str(error)
     if wishes.connector and topic not in (topics := listed(config.get("topics"))) and not config.get("topics.regex"):
         raise ProfileError(f"--connector: {wishes.connector} reads {', '.join(topics)}, expected {topic} among them")
     if connector and group is None:
@@ -95,6 +112,7 @@ def find_pipeline(wishes: Wishes, topic: str, kafka: KafkaTopics, worker: Connec
         shared=wishes.shared or len(listed(config.get("topics"))) > 1 or "topics.regex" in config,
         is_upsert=config.get("write.method", "").lower() == "upsert",
         id_prefix=config.get("id.prefix", ""),
+        unread=unread,
         config=config,
     )
 
@@ -106,10 +124,7 @@ def listed(text: str | None) -> list[str]:
 
 def connector_that_begins(topic: str, worker: ConnectWorker | None) -> str | None:
     """The only connector of the worker that reads the topic, for one that has committed nothing yet, as if it fails."""
-    try:
-        configs = worker.configs() if worker else {}
-    except StackError:
-        return None
+    configs = worker.configs() if worker else {}
     names = [name for name, config in configs.items() if Pipeline(config=config).reads(topic)]
     return names[0] if len(names) == 1 else None
 
@@ -130,10 +145,7 @@ def connector_config(name: str | None, group: str | None, worker: ConnectWorker 
         return config
     if group is None or not group.startswith(OF_CONNECT):
         return {}
-    try:
-        return worker.config(group.removeprefix(OF_CONNECT)) or {}
-    except StackError:
-        return {}
+    return worker.config(group.removeprefix(OF_CONNECT)) or {}
 
 
 def find_rule(wish: str, sample: Sequence[Record], index: Index, pipeline: Pipeline) -> tuple[IdRule, str]:

@@ -1,22 +1,20 @@
 """The audited topic: its range, a sample, its records as rows, its dead letters. No group of ours reads it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from typing import Any
 
 from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record
 from lab.audit.index import Contents, Pace
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics, instant_ms, instant_text, stretches
 from lab.errors import ProfileError
 from lab.replay.dead_letters import Letter, letter_of
 
 BATCH = 50_000
 LAST_OFFSET = (1 << 63) - 1
 SAMPLED = 300
-GAP = 5_000
-"""Records that are read and dropped between two that are wanted, since to go to a place costs about as much."""
 
 Offsets = Mapping[int, int]
 
@@ -39,44 +37,95 @@ class Range:
         return sum(max(0, last - self.first[partition]) for partition, last in self.last.items())
 
 
-def parsed_bound(text: str, option: str) -> int | datetime:
-    """An offset, or an instant in ISO 8601, in UTC unless it says otherwise; raises ProfileError if it is neither."""
-    if text.isdecimal() and int(text) <= LAST_OFFSET:
-        return int(text)
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ProfileError(f"{option}: got {text}, expected an offset or a time such as 2026-11-27T06:30") from error
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+@dataclass(frozen=True)
+class Bound:
+    """A bound of a range: an offset, or an instant in milliseconds since the Unix epoch.
+
+    Attributes:
+        text: As it was given.
+    """
+
+    text: str
+    at: int
+    is_time: bool = False
+
+    @classmethod
+    def parsed(cls, text: str, option: str) -> "Bound":
+        """The bound in a text; raises ProfileError if it is none."""
+        if text.isdecimal() and int(text) <= LAST_OFFSET:
+            return cls(text, int(text))
+        try:
+            return cls(text, instant_ms(text), is_time=True)
+        except ValueError as error:
+            raise ProfileError(
+                f'{option}: got "{text}", expected an offset or a time such as 2026-11-27T06:30'
+            ) from error
 
 
 class Topic:
     """One topic of a Kafka cluster; raises ProfileError if there is no topic of that name."""
 
-    def __init__(self, kafka: KafkaTopics, name: str, pace: Pace) -> None:
+    def __init__(self, kafka: KafkaTopics, name: str, pace: Pace, now_s: Callable[[], float] = time.time) -> None:
         self.name = name
+        self._now_s = now_s
         self._kafka = kafka
         self._pace = pace
-        if name not in kafka.names(30):
-            raise ProfileError(f"topic {name}: does not exist, expected a topic of this cluster")
+        kafka.require(name, 30)
 
     def range(self, begin: str | None, end: str | None, partitions: Collection[int] = ()) -> Range:
         """The offsets between two bounds, each an offset or a time, as the topic has them now.
 
         Raises:
-            ProfileError: A bound is neither, or there is no such partition.
+            ProfileError: A bound is neither, no record can lie within them, or there is no such partition.
         """
         held = self._kafka.bounds(self.name)
         if unknown := set(partitions) - held.keys():
             raise ProfileError(f"--partitions: got {min(unknown)}, expected some of 0 to {max(held)}")
-        first, last = self._offsets(begin, "--from"), self._offsets(end, "--to")
         chosen = {partition: held[partition] for partition in sorted(partitions or held)}
-        whole = begin is None and len(chosen) == len(held) and not any(low for low, _ in chosen.values())
-        starts = {partition: max(low, first.get(partition, 0)) for partition, (low, _) in chosen.items()}
-        ends = {partition: min(high, last.get(partition, high)) for partition, (_, high) in chosen.items()}
-        if begin and end and all(first[each] >= last[each] for each in chosen):
-            raise ProfileError(f"--to: got {end}, expected a place after --from {begin}")
-        return Range(starts, {each: max(end, starts[each]) for each, end in ends.items()}, whole)
+        first, last = ({each: bounds[side] for each, bounds in chosen.items()} for side in (0, 1))
+        whole = begin is None and len(chosen) == len(held) and not any(first.values())
+        since = None if begin is None else Bound.parsed(begin, "--from")
+        until = None if end is None else Bound.parsed(end, "--to")
+        since_offsets, until_offsets = self._offsets(since, first), self._offsets(until, last)
+        if since:
+            self._refuse_begin(since, last)
+        if until:
+            self._refuse_end(until, until_offsets, chosen)
+        if since and until and is_before(until, until_offsets, since, since_offsets):
+            raise ProfileError(f"--to: got {end}, which is not after --from {begin}, expected a later place")
+        starts = {each: max(low, since_offsets[each]) for each, low in first.items()}
+        ends = {each: max(starts[each], min(high, until_offsets[each])) for each, high in last.items()}
+        return Range(starts, ends, whole)
+
+    def _offsets(self, bound: Bound | None, otherwise: Offsets) -> Offsets:
+        if bound is None:
+            return otherwise
+        return self._kafka.offsets_at(self.name, bound.at) if bound.is_time else dict.fromkeys(otherwise, bound.at)
+
+    def _refuse_begin(self, since: Bound, last: Offsets) -> None:
+        """Raise ProfileError for a place behind the end; after a time in the past, no record may have come."""
+        end = max(last.values())
+        if since.is_time and since.at > self._now_s() * 1000:
+            raise ProfileError(
+                f"--from: got {since.text}, which is still to come, expected a time in the past, in UTC or with a zone"
+            )
+        if not since.is_time and since.at > end:
+            raise ProfileError(f"--from: got {since.text}, expected an offset up to {end}, where {self.name} ends")
+
+    def _refuse_end(self, until: Bound, offsets: Offsets, chosen: Mapping[int, tuple[int, int]]) -> None:
+        """Raise ProfileError for a place before all records that the topic holds."""
+        begins = {partition: low for partition, (low, high) in chosen.items() if low < high}
+        if not begins or any(offsets[partition] > low for partition, low in begins.items()):
+            return
+        least, expected = min(begins.values()), "an offset above"
+        oldest = str(least)
+        if until.is_time:
+            records = (next(self.records({each: low}, {each: chosen[each][1]}), None) for each, low in begins.items())
+            oldest = instant_text(min((record.timestamp_ms for record in records if record), default=until.at))
+            expected = "a time after"
+        raise ProfileError(
+            f"--to: got {until.text}, expected {expected} {oldest}, that of the first record that {self.name} holds"
+        )
 
     def identity(self) -> str:
         """The topic's id, which another one of the same name has not."""
@@ -85,12 +134,6 @@ class Topic:
     def is_whole(self) -> bool:
         """Check that retention has removed nothing so far."""
         return not any(first for first, _ in self._kafka.bounds(self.name).values())
-
-    def _offsets(self, text: str | None, option: str) -> Offsets:
-        bound = None if text is None else parsed_bound(text, option)
-        if isinstance(bound, datetime):
-            return self._kafka.offsets_at(self.name, round(bound.timestamp() * 1000))
-        return {} if bound is None else dict.fromkeys(self._kafka.bounds(self.name), bound)
 
     def sample(self, inside: Range, committed: Offsets) -> list[Record]:
         """Some records with a value from begin and end of the range, those that are in flight left out."""
@@ -130,10 +173,7 @@ class Topic:
             yield [row_of(record, inside, rule, contents) for record in batch]
 
     def letters(self, name: str) -> tuple[dict[tuple[int, int], Letter], int]:
-        """Dead letters of this topic by partition and offset, the last of each, and how many do not name their record.
-
-        Source of the headers that name it: `populateContextHeaders` of Kafka's `DeadLetterQueueReporter`.
-        """
+        """Dead letters of this topic by partition and offset, the last of each, and how many name no record."""
         letters: dict[tuple[int, int], Letter] = {}
         nameless = 0
         for message in self._kafka.records(name):
@@ -147,6 +187,13 @@ class Topic:
                 if place.topic == self.name:
                     letters[place.partition, place.offset] = letter
         return letters, nameless
+
+
+def is_before(until: Bound, last: Offsets, since: Bound, first: Offsets) -> bool:
+    """Check that a range ends where, or before, it begins; between a time and an offset there may be no record."""
+    if until.is_time == since.is_time:
+        return until.at <= since.at
+    return all(first[partition] > last[partition] for partition in first)
 
 
 def row_of(record: Record, inside: Range, rule: IdRule, contents: Contents | None) -> tuple[Any, ...]:
@@ -165,16 +212,3 @@ def row_of(record: Record, inside: Range, rule: IdRule, contents: Contents | Non
         record.is_tombstone,
         place.offset >= inside.last[place.partition],
     )
-
-
-def stretches(places: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Partition, first and last offset of stretches that have all these places, without large gaps."""
-    for partition, of_partition in groupby(sorted(places), key=lambda place: place[0]):
-        offsets: Sequence[int] = [offset for _, offset in of_partition]
-        first = before = offsets[0]
-        for offset in offsets[1:]:
-            if offset - before > GAP:
-                yield partition, first, before
-                first = offset
-            before = offset
-        yield partition, first, before

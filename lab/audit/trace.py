@@ -9,8 +9,9 @@ from lab.audit.index import Contents, Index, stored_of
 from lab.audit.judge import Finding, Kind, Row, Stored, Terms, age, judged
 from lab.audit.pipeline import Pipeline
 from lab.audit.topic import Offsets, Range, Topic, row_of
-from lab.errors import ProfileError
-from lab.replay.dead_letters import Letter, Place
+from lab.clients.kafka import Place
+from lab.errors import ProfileError, StackError
+from lab.replay.dead_letters import Letter
 
 MASK = 0xFFFFFFFF
 MULTIPLIER = 0x5BD1E995
@@ -41,6 +42,7 @@ class Story:
         steps: Its records, oldest first.
         stored: Documents of the id of its newest record.
         failures: Reasons in a data stream's failure store.
+        unread: Why the failure store could not be read; empty if it was.
         searched: Partitions whose records were read.
     """
 
@@ -53,6 +55,7 @@ class Story:
     group: str | None = None
     dead_letters: str | None = None
     deletes: bool = True
+    unread: str = ""
 
     @property
     def newest(self) -> Step:
@@ -106,7 +109,8 @@ class Story:
             return f"the failure store has it in place of the data stream: {self.failures[0]}"
         passed = f"group {self.group} has committed past it" if self.group else "no consumer group is known"
         queue = f", not in {self.dead_letters}" if self.dead_letters else ""
-        return f"missing: the newest record ({place}) is not in the index{queue}, and {passed}"
+        unread = f"; whether the failure store has it is not known: {self.unread}" if self.unread else ""
+        return f"missing: the newest record ({place}) is not in the index{queue}, and {passed}{unread}"
 
     def behind(self, best: Stored) -> int:
         """Records of the key after the one that is stored."""
@@ -191,16 +195,22 @@ class Scene:
         steps = sorted((self._step(record, compared, letters) for record in records), key=lambda step: order(step.row))
         name = steps[-1].id or key if steps else key
         hits = self.index.find([name], sources=compared is not None).get(name, [])
+        failures, unread = [], ""
+        try:
+            failures = self.index.failures(name)
+        except StackError as error:
+            unread = str(error)
         return Story(
             key,
             self.topic.name,
             steps,
             [stored_of(hit, compared) for hit in hits],
-            self.index.failures(name),
+            failures,
             searched,
             self.pipeline.group,
             queue,
             deletes=self.pipeline.deletes is not False,
+            unread=unread,
         )
 
     def _step(self, record: Record, contents: Contents | None, letters: Mapping[tuple[int, int], Letter]) -> Step:

@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from lab.capture.redact import Redaction, Rule
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics, Place, headers_of, instant_text, value_bytes
 from lab.errors import ProfileError, StackError, is_interrupt, writing
 from producers.datasets.source.slice import SliceRecord, SliceWriter
 
@@ -19,8 +18,6 @@ POLL_S: Final = 1.0
 """Between two looks at the ends of a topic that is followed."""
 BESIDE: Final = 0.01
 """Of so many values that are redacted, more are no chance if the records' keys or headers hold them, too."""
-LATEST_MS: Final = 253_402_300_799_999
-"""The last instant of the year 9999. Kafka takes any number: one of microseconds is tens of thousands of years off."""
 
 Spans = dict[int, tuple[int, int]]
 """Partition → first offset, and the one behind the last."""
@@ -97,8 +94,7 @@ class Capture:
 
     def _bounds(self) -> Spans:
         topic, wanted = self.extent.topic, self.extent.partitions
-        if topic not in self.kafka.names():
-            raise ProfileError(f"{topic}: no such topic")
+        self.kafka.require(topic)
         bounds = self.kafka.bounds(topic)
         if absent := wanted - bounds.keys():
             there = ", ".join(map(str, sorted(bounds)))
@@ -139,7 +135,7 @@ class Capture:
     def _take(self, messages: Iterable[Message], writer: SliceWriter, started_s: float) -> None:
         extent = self.extent
         for message in messages:
-            record = self.redaction.apply(record_of(message, extent.topic))
+            record = self.redaction.apply(record_of(message))
             begin, _ = self.spans.get(message.partition() or 0, (message.offset() or 0, 0))
             self.spans[message.partition() or 0] = (begin, (message.offset() or 0) + 1)
             self._read += 1
@@ -185,19 +181,14 @@ class Capture:
             )
 
 
-def record_of(message: Message, topic: str) -> SliceRecord:
+def record_of(message: Message) -> SliceRecord:
     """A record as it is captured; raises ProfileError if it has no timestamp."""
     kind, at_ms = message.timestamp()
-    partition, offset = message.partition() or 0, message.offset() or 0
+    place = Place.of(message)
     if kind == TIMESTAMP_NOT_AVAILABLE:
-        raise ProfileError(f"{topic}-{partition}@{offset}: has no timestamp, expected one")
-    headers = tuple((str(name), raw(value)) for name, value in list(message.headers() or ()))
-    return SliceRecord(at_ms, partition, offset, raw(message.key()), raw(message.value()), headers)
-
-
-def raw(content: str | bytes | None) -> bytes | None:
-    """The bytes of a key, value or header; `None` for Kafka's null."""
-    return content.encode() if isinstance(content, str) else content
+        raise ProfileError(f"{place}: has no timestamp, expected one")
+    key, value = value_bytes(message.key()), value_bytes(message.value())
+    return SliceRecord(at_ms, place.partition, place.offset, key, value, headers_of(message))
 
 
 def opened(path: Path) -> SliceWriter:
@@ -218,9 +209,3 @@ def exists(path: Path) -> ProfileError:
 def names_of(rules: Iterable[Rule]) -> str:
     """Rules as a user writes them."""
     return ", ".join(f"{rule.action} {rule.path}" for rule in rules)
-
-
-def instant_text(at_ms: int) -> str:
-    """An instant as ISO 8601, in UTC; the end of the year 9999 for later ones."""
-    at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=min(at_ms, LATEST_MS))
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

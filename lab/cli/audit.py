@@ -22,16 +22,14 @@ from lab.audit.judge import Fate, Kind
 from lab.audit.pipeline import Pipeline, Wishes, find_pipeline, find_rule
 from lab.audit.store import Store
 from lab.audit.topic import Range, Topic
-from lab.cli.options import OUTPUT, JsonOption, ServerOptions, with_groups
+from lab.cli.options import OUTPUT, JsonOption, ServerOptions, partitions_in, with_groups
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.console import console, print_json, shown, table_of
 from lab.display import LiveLines
-from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.stack.places import state_dir
-from lab.targets import TargetName
-from lab.targets.choose import remote_endpoints, servers_of
+from lab.targets.choose import read_endpoints
 
 PATIENCE_S = 20.0
 SHOWN = 5
@@ -88,7 +86,7 @@ def audit(
     *,
     begin: FromOption = None,
     end: ToOption = None,
-    partitions: Annotated[str, typer.Option(metavar="0,1,…", help="Only these partitions.")] = "",
+    partitions: Annotated[str | None, typer.Option(metavar="0,3", help="Only these partitions; default: all.")] = None,
     content: Annotated[Content, typer.Option(help="Documents whose contents are compared.")] = Content.SAMPLE,
     ignore_field: Annotated[
         list[str] | None, typer.Option(metavar="PATH", help="Field that is not compared, such as one a pipeline adds.")
@@ -116,7 +114,7 @@ def audit(
     on: ServerOptions,
 ) -> None:
     """Check that all records of a topic are in an index; exit status 0 if they are, 1 if something differs."""
-    endpoints = endpoints_of(on)
+    endpoints = read_endpoints(on.target, on.target_file)
     wishes = Wishes(connector, group, dead_letters, deletes, id_rule, shared)
     with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
         kafka = topics_of(endpoints)
@@ -126,7 +124,7 @@ def audit(
         with Store(state_dir() / "audits" / f"{name}.duckdb", orjson.dumps(options).decode(), resume=resume) as store:
             topic_id = store.kept("topic", audited.identity)
             refuse_another(audited, topic_id)
-            inside = kept_range(store, lambda: audited.range(begin, end, numbers_in(partitions)))
+            inside = kept_range(store, lambda: audited.range(begin, end, partitions_in(partitions)))
             pipeline = find_pipeline(wishes, topic, kafka, worker if endpoints.connect_url else None)
             if repair_topic:
                 refuse_target(kafka, topic, repair_topic, pipeline)
@@ -167,13 +165,6 @@ def audit(
         raise typer.Exit(DIFFERS)
 
 
-def endpoints_of(on: ServerOptions) -> Endpoints:
-    """Addresses of the servers; a target file alone names those of a cluster elsewhere."""
-    if on.target_file or on.target is TargetName.REMOTE:
-        return remote_endpoints(on.target_file, needs_connect=False)
-    return servers_of(on.target, on.target_file).endpoints()
-
-
 def refuse_target(kafka: KafkaTopics, topic: str, into: str, pipeline: Pipeline) -> None:
     """Raise ProfileError for a topic that a repair must not write into, or that does not exist.
 
@@ -187,14 +178,6 @@ def refuse_target(kafka: KafkaTopics, topic: str, into: str, pipeline: Pipeline)
         raise ProfileError(f"--repair: got the dead-letter queue {into}, expected another topic")
     if pipeline.reads(into) or (pipeline.group and any(kafka.committed_offsets(into, pipeline.group).values())):
         raise ProfileError(f"--repair: got {into}, which the audited pipeline reads, expected another topic")
-
-
-def numbers_in(text: str) -> tuple[int, ...]:
-    """Numbers of partitions; raises ProfileError if one is none."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if wrong := [part for part in parts if not part.isdecimal()]:
-        raise ProfileError(f"--partitions: got {wrong[0]}, expected numbers such as 0,1")
-    return tuple(map(int, parts))
 
 
 @contextmanager

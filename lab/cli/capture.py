@@ -4,7 +4,6 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 from typing import Annotated, Any, Final
@@ -16,7 +15,8 @@ from rich.markup import escape
 from lab.analysis.text import duration
 from lab.capture.capture import Capture, Extent
 from lab.capture.redact import Action, Redaction, Rule
-from lab.cli.options import JsonOption, ServerOptions, with_groups
+from lab.cli.options import JsonOption, ServerOptions, partitions_in, with_groups
+from lab.clients.kafka import instant_ms
 from lab.clients.target import topics_of
 from lab.console import console, print_json
 from lab.display import RunDisplay
@@ -26,8 +26,7 @@ from lab.profiles.models import Section
 from lab.profiles.problems import refusal
 from lab.profiles.yaml_model import read_model
 from lab.stack.places import ROOT
-from lab.targets import TargetName
-from lab.targets.choose import remote_endpoints, servers_of
+from lab.targets.choose import read_endpoints
 
 WHICH, REDACTION = "Which records", "Redaction"
 UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -113,14 +112,12 @@ def capture(
         raise ProfileError("--salt-env: got a salt without rules, expected --hash, --shape or --redact beside it")
     extent = Extent(
         topic,
-        partitions=numbers_in(partitions),
+        partitions=partitions_in(partitions),
         most=documents,
         rate_per_s=rate,
         **times_of(minutes, last, from_, to, documents=documents),
     )
-    # Kafka alone is asked: a target's Connect worker need not be there.
-    remote = on.target is TargetName.REMOTE
-    endpoints = remote_endpoints(on.target_file) if remote else servers_of(on.target, on.target_file).endpoints()
+    endpoints = read_endpoints(on.target, on.target_file)
     display = RunDisplay()
 
     def show(records: int) -> None:
@@ -191,15 +188,6 @@ def secret_of(variable: str | None) -> bytes:
     return salt.encode()
 
 
-def numbers_in(partitions: str | None) -> frozenset[int]:
-    """The partitions that a command line names."""
-    if partitions is None:
-        return frozenset()
-    if not re.fullmatch(r"\d+(,\d+)*", partitions):
-        raise ProfileError(f"--partitions: got {partitions}, expected numbers, such as 0,3")
-    return frozenset(map(int, partitions.split(",")))
-
-
 def times_of(
     minutes: float | None, last: str | None, from_: str | None, to: str | None, *, documents: int | None
 ) -> dict[str, Any]:
@@ -228,9 +216,8 @@ def seconds_in(text: str) -> float:
 
 
 def instant_of(option: str, text: str) -> int:
-    """An instant in milliseconds since the Unix epoch, 0 for earlier ones: to Kafka, negative numbers mean offsets."""
+    """An instant in milliseconds since the Unix epoch; raises ProfileError if it is none."""
     try:
-        at = datetime.fromisoformat(text)
+        return instant_ms(text)
     except ValueError as error:
         raise ProfileError(f"{option}: got {text}, expected an instant, such as 2026-11-26T23:00:00Z") from error
-    return max(0, round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000))

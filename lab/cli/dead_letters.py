@@ -17,6 +17,7 @@ from lab.cli.dead_letters_display import print_groups, print_letter, print_outco
 from lab.cli.options import RUNS, RunsOption, ServerOptions, with_groups
 from lab.cli.produce import pair
 from lab.cli.publish import from_environment
+from lab.clients.kafka import Place
 from lab.clients.target import topics_of
 from lab.console import console
 from lab.endpoints import Endpoints
@@ -32,7 +33,6 @@ from lab.replay.dead_letters import (
     Choice,
     DeadLetterTopic,
     Letter,
-    Place,
     each_once,
     groups_of,
     kind_of,

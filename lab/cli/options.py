@@ -249,3 +249,11 @@ def _made(taker: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     parameters = signature(taker, eval_str=True).parameters
     groups = {name: _made(of.annotation, given) for name, of in parameters.items() if _is_group(of)}
     return taker(**{name: groups[name] if name in groups else given[name] for name in parameters})
+
+
+def partitions_in(text: str | None) -> frozenset[int]:
+    """Partitions that `--partitions` names; none where it is not given. Raises ProfileError if one is no number."""
+    parts = [] if text is None else [part.strip() for part in text.split(",")]
+    if wrong := [part for part in parts if not part.isdecimal()]:
+        raise ProfileError(f'--partitions: got "{wrong[0]}", expected numbers such as 0,3')
+    return frozenset(map(int, parts))

@@ -1,6 +1,6 @@
 """`sluice trace`: the story of one document, from its records to where it is now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -23,12 +23,12 @@ from lab.cli.audit import (
     LettersOption,
     RateOption,
     ToOption,
-    endpoints_of,
     print_line,
 )
 from lab.cli.options import JsonOption, ServerOptions, with_groups
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.console import console, print_json, shown, table_of
+from lab.targets.choose import read_endpoints
 
 SHOWN = 12
 HEADER_CHARACTERS = 40
@@ -51,7 +51,7 @@ def trace(
     on: ServerOptions,
 ) -> None:
     """Tell the story of one document: its records, what became of each, and where it is now."""
-    endpoints = endpoints_of(on)
+    endpoints = read_endpoints(on.target, on.target_file)
     with closing(cluster_of(endpoints, PATIENCE_S)) as cluster, closing(worker_of(endpoints, PATIENCE_S)) as worker:
         kafka = topics_of(endpoints)
         traced, searched = Topic(kafka, topic, Pace(rate)), Index(cluster, index, Pace(rate))
@@ -62,10 +62,12 @@ def trace(
         committed = kafka.committed_offsets(topic, pipeline.group) if pipeline.group else {}
         rule, of_ids = find_rule(id_rule, traced.sample(inside, committed), searched, pipeline)
         story = Scene(traced, searched, inside, rule, pipeline, committed).story(key)
+        notes = [of_ids, *filter(None, (pipeline.doubt, *searched.restrictions()))]
     if as_json:
-        print_json(described(story, of_ids))
+        print_json(described(story, notes))
         return
-    print_line(of_ids, style="dim")
+    for note in notes:
+        print_line(note, style="dim")
     partitions = ", ".join(map(str, sorted(story.searched)))
     print_line(f"{quantity(len(story.steps), 'record')} of {key} in {topic}, partition {partitions}")
     if story.steps:
@@ -104,8 +106,8 @@ def now(story: Story, indices: list[str]) -> Iterator[str]:
         yield f"now in {name}: " + (f"version {each.version}, seq_no {each.seq_no}" if each else "not there")
 
 
-def described(story: Story, of_ids: str) -> dict[str, Any]:
-    """The story for a program."""
+def described(story: Story, notes: Sequence[str]) -> dict[str, Any]:
+    """The story for a program, and a sentence about its ids and each restriction."""
     steps = [
         {
             "place": str(step.record.place),
@@ -120,7 +122,8 @@ def described(story: Story, of_ids: str) -> dict[str, Any]:
     ]
     return {
         "key": story.key,
-        "ids": of_ids,
+        "ids": notes[0],
+        "notes": notes[1:],
         "partitions": story.searched,
         "records": steps,
         "stored": [asdict(each) for each in story.stored],

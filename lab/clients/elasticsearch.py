@@ -7,6 +7,7 @@ a run must work on 7.17 to 9.x alike.
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -14,7 +15,7 @@ import orjson
 
 from lab.clients.http import HttpService, parsed
 from lab.endpoints import OPEN, HttpAccess
-from lab.errors import ProfileError, StackError
+from lab.errors import ProfileError, SluiceError, StackError
 from lab.profiles.index_settings import time_s
 
 SCROLL_PAGE = 10_000
@@ -22,6 +23,15 @@ SCROLL_PAGE = 10_000
 
 SOURCES_PAGE = 1_000
 """The same of whole documents, of which some have 50 kB."""
+
+GETS_AT_ONCE = 200
+"""Whole documents of one request by their ids."""
+
+LEAVES_VECTORS_OUT = "index.mapping.exclude_source_vectors"
+SOURCE_SETTINGS = ("index.mode", "index.mapping.source.mode", "index.derived_source.enabled", LEAVES_VECTORS_OUT)
+
+KEEP_ALIVE = "5m"
+"""How long a reading that was broken off can go on, and what a kill has left of it stays."""
 
 OURS = "cluster.metadata.sluice"
 """The cluster setting that lists what Sluice has set: by name, its value and the one before."""
@@ -168,12 +178,11 @@ class ElasticsearchClient:
         described = answer[min(answer)]
         return dict(described["settings"])
 
-    def described(self, index: str) -> tuple[dict[str, object], dict[str, Any]]:
-        """Settings, flat and with the defaults, and mapping of an index; of several, those of the first."""
-        _, settings = self.request("GET", f"/{index}/_settings?flat_settings=true&include_defaults=true")
-        _, mappings = self.request("GET", f"/{index}/_mapping")
-        first = settings[min(settings)]
-        return in_effect(first), dict(mappings[min(mappings)]["mappings"])
+    def described(self, index: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Settings that say how `_source` is kept, flat and with the defaults, and mapping of each index of a name."""
+        path = f"/{index}/_settings/{','.join(SOURCE_SETTINGS)}?flat_settings=true&include_defaults=true"
+        settings, mappings = self.request("GET", path)[1], self.request("GET", f"/{index}/_mapping")[1]
+        return [(in_effect(settings.get(name, {})), dict(of["mappings"])) for name, of in sorted(mappings.items())]
 
     def vector_options(self, index: str) -> dict[str, dict[str, object]]:
         """Field of vectors → its index options as they are in effect; those that the mapping leaves out, too.
@@ -346,20 +355,23 @@ class ElasticsearchClient:
             StackError: A page could not be read. It is not asked for again, since the cluster may have moved on to the
                 next one when only its answer was lost: the reader has to begin anew.
         """
-        path = ",".join(("_scroll_id", "_shards.failed", *(f"hits.hits.{name}" for name in shown)))
+        path = ",".join(("_scroll_id", *COMPLETE, *(f"hits.hits.{name}" for name in shown)))
         body = {**query, "size": min(int(query["size"]), self._largest_page(index)), "sort": ["_doc"]}
-        vectors = self._with_vectors(index) if "_source" in shown else ""
-        _, answer = self.request("POST", f"/{index}/_search?scroll=2m&filter_path={path}{vectors}", body)
-        while True:
-            if answer["_shards"]["failed"]:
-                raise StackError(f"index {index}: {answer['_shards']['failed']} shards could not be read")
-            scroll_id = answer["_scroll_id"]
-            if not (hits := answer.get("hits", {}).get("hits", [])):
-                break
-            yield hits
-            following = {"scroll": "2m", "scroll_id": scroll_id}
-            _, answer = self.request("POST", f"/_search/scroll?filter_path={path}", following, patience_s=0)
-        self.request("DELETE", "/_search/scroll", {"scroll_id": [scroll_id]}, accept=(404,))
+        vectors = self.with_vectors(index) if "_source" in shown else ""
+        first = f"/{index}/_search?scroll={KEEP_ALIVE}&filter_path={path}{vectors}"
+        _, answer = self.request("POST", first, body)
+        try:
+            while hits := complete_hits(index, answer):
+                yield hits
+                following = {"scroll": KEEP_ALIVE, "scroll_id": answer["_scroll_id"]}
+                _, answer = self.request("POST", f"/_search/scroll?filter_path={path}", following, patience_s=0)
+        finally:
+            self.let_go("/_search/scroll", {"scroll_id": [answer["_scroll_id"]]})
+
+    def let_go(self, path: str, reading: Mapping[str, object]) -> None:
+        """End a reading in the cluster, also after Ctrl-C; one that stays ends by itself."""
+        with suppress(SluiceError):
+            self.request("DELETE", path, reading, accept=(404,), patience_s=0)
 
     def _largest_page(self, index: str) -> int:
         """Hits that each of the indices behind a name allows in one page."""
@@ -367,26 +379,12 @@ class ElasticsearchClient:
         _, indices = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true")
         return min((int(each["settings"].get(name, SCROLL_PAGE)) for each in indices.values()), default=SCROLL_PAGE)
 
-    def _with_vectors(self, index: str) -> str:
+    def with_vectors(self, index: str) -> str:
         """The parameter that asks for `_source` with its vectors, which 9.2 and later leave out; others refuse it."""
-        name = "index.mapping.exclude_source_vectors"
-        _, indices = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true&include_defaults=true")
-        for described in indices.values():
-            if in_effect(described).get(name) == "true":
-                return "&_source_exclude_vectors=false"
-        return ""
-
-    def rebuilt_vectors(self, index: str) -> frozenset[str]:
-        """The fields whose vectors Elasticsearch rebuilds for `_source` from what it searches, rounded to 32 bits."""
-        if not self._with_vectors(index):
-            return frozenset()
-        _, answer = self.request("GET", f"/{index}/_mapping")
-        return frozenset(
-            name
-            for described in answer.values()
-            for name, field in described["mappings"].get("properties", {}).items()
-            if field.get("type") == "dense_vector"
-        )
+        path = f"/{index}/_settings/{LEAVES_VECTORS_OUT}?flat_settings=true&include_defaults=true"
+        settings = map(in_effect, self.request("GET", path)[1].values())
+        leaves_out = any(each.get(LEAVES_VECTORS_OUT) == "true" for each in settings)
+        return "&_source_exclude_vectors=false" if leaves_out else ""
 
     def id_in_shard(self, index: str, shard: int) -> str | None:
         """The id of some document of a shard; `None` if it holds none."""
@@ -409,15 +407,34 @@ class ElasticsearchClient:
         Args:
             routings: By id; a document that is stored with another one is not there.
         """
-        by = routings or {}
-        asked = [{"_id": each} | ({"routing": by[each]} if each in by else {}) for each in ids]
-        shown = f"filter_path=docs._id,docs._routing,docs._source,docs.found{self._with_vectors(index)}"
-        _, answer = self.request("POST", f"/{index}/_mget?{shown}", {"docs": asked} if by else {"ids": list(ids)})
-        return {
-            document["_id"]: document["_source"]
-            for document in answer["docs"]
-            if document.get("found") and document.get("_routing") == by.get(document["_id"], document.get("_routing"))
-        }
+        by, found = routings or {}, dict[str, Any]()
+        vectors = self.with_vectors(index) if ids else ""
+        path = f"/{index}/_mget?filter_path=docs._id,docs._routing,docs._source,docs.found{vectors}"
+        for first in range(0, len(ids), GETS_AT_ONCE):
+            some = ids[first : first + GETS_AT_ONCE]
+            docs = [{"_id": each} | ({"routing": by[each]} if each in by else {}) for each in some]
+            _, answer = self.request("POST", path, {"docs": docs} if by else {"ids": some})
+            found |= {
+                document["_id"]: document["_source"]
+                for document in answer["docs"]
+                if document.get("found")
+                and document.get("_routing") == by.get(document["_id"], document.get("_routing"))
+            }
+        return found
+
+
+COMPLETE = ("timed_out", "_shards.failed")
+"""Parts of a search's answer that say whether it is whole."""
+
+
+def complete_hits(index: str, answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The hits of a search's answer; raises StackError if not all shards have answered, or not in time."""
+    if answer.get("timed_out"):
+        raise StackError(f"index {index}: a search was cut off by the cluster's `search.default_search_timeout`")
+    if failed := answer["_shards"]["failed"]:
+        raise StackError(f"index {index}: {failed} shards could not be read")
+    hits: Sequence[Mapping[str, Any]] = answer.get("hits", {}).get("hits", ())
+    return hits
 
 
 def setting_text(value: object) -> object:

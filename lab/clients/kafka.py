@@ -4,8 +4,10 @@ import contextlib
 import re
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from confluent_kafka import (
@@ -30,11 +32,51 @@ SURROGATE, REPLACEMENT = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?"), "\ufffd".e
 """Half a surrogate pair in UTF-8, which Java replaces by one character and Python by one for each byte."""
 MOST_COMPLAINTS = 10
 """Complaints of the client that are kept: it repeats them for as long as a broker is away."""
-REFUSALS = (
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-)
+REFUSALS = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+"""Not that of a group: a reader is assigned its partitions, and only asks which broker has the group of its name
+(`rd_kafka_cgrp_handle_FindCoordinator` of librdkafka tells the answer to whoever polls)."""
+
+
+LATEST_MS = 253_402_300_799_999
+"""The last instant of the year 9999. Kafka takes any number: one of microseconds is tens of thousands of years off."""
+GAP = 5_000
+"""Records that are read and dropped between two that are wanted, since to go to a place costs about as much."""
+WORKERS_HEADERS = "__connect.errors."
+"""Begins the headers of a dead letter that tell of its refusal: `populateContextHeaders` of `DeadLetterQueueReporter`
+in Kafka Connect."""
+REASON, NO_REASON = f"{WORKERS_HEADERS}exception.message", "no reason given"
+PLACE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)@(?P<offset>\d+)")
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Place:
+    """Place of a record in Kafka."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}@{self.offset}"
+
+    @classmethod
+    def of(cls, message: Message) -> "Place":
+        """The place of a record."""
+        return cls(message.topic() or "", message.partition() or 0, message.offset() or 0)
+
+    @classmethod
+    def parsed(cls, text: str) -> "Place | None":
+        """The place that is written so; `None` if it is none."""
+        match = PLACE.fullmatch(text)
+        return cls(match["topic"], int(match["partition"]), int(match["offset"])) if match else None
+
+    @classmethod
+    def rejected(cls, headers: Mapping[str, str]) -> "Place | None":
+        """The place of the record that a dead letter with these headers was; `None` if they do not name it."""
+        topic, *numbers = (headers.get(WORKERS_HEADERS + name, "") for name in ("topic", "partition", "offset"))
+        is_named = topic and all(number.isdecimal() for number in numbers)
+        return cls(topic, *map(int, numbers)) if is_named else None
 
 
 @dataclass(frozen=True)
@@ -42,14 +84,12 @@ class DeadLetter:
     """A record that was refused.
 
     Attributes:
-        topic: Where it came from.
+        place: Where it came from.
         reason: Why, as the sink gives it.
     """
 
     key: bytes
-    topic: str
-    partition: int
-    offset: int
+    place: Place
     reason: str
 
 
@@ -91,6 +131,15 @@ class KafkaTopics:
             self._admin.poll(0)
             complaints = "; ".join(dict.fromkeys(self._complaints)) or error.args[0].str()
             raise StackError(f"{self._bootstrap}: Kafka does not answer ({complaints})") from error
+
+    def require(self, topic: str, within_s: float = GIVE_UP_S) -> None:
+        """Raise ProfileError for a topic that does not exist, and StackError for one that is hidden from this user.
+
+        A list of all topics leaves both out.
+        """
+        if topic not in self.names(within_s):
+            self.bounds(topic)
+            raise ProfileError(f"topic {topic}: does not exist, expected a topic of this cluster")
 
     def create(self, topic: str, *, partitions: int, replication_factor: int, config: Mapping[str, object]) -> None:
         """Create a topic.
@@ -135,8 +184,12 @@ class KafkaTopics:
             asked = [TopicPartition(topic, partition, time_ms) for partition in ends]
             try:
                 found = consumer.offsets_for_times(asked, timeout=30)
+                refused = next((place.error for place in found if place.error), None)
             except KafkaException as error:
-                raise StackError(f"topic {topic}: its times cannot be read ({error.args[0].str()})") from error
+                refused = error.args[0]
+            if refused:
+                # Of a partition whose leader moves, as of one without such a record, the offset is none.
+                raise StackError(f"topic {topic}: its times cannot be read ({refused.str()})")
         return {place.partition: place.offset if place.offset >= 0 else ends[place.partition] for place in found}
 
     def topic_id(self, topic: str) -> str:
@@ -154,16 +207,21 @@ class KafkaTopics:
     def groups_reading(self, topic: str) -> list[str]:
         """Consumer groups that have committed an offset of the topic, as far as this user may see them."""
         try:
-            listed = self._admin.list_consumer_groups(request_timeout=30).result().valid
+            listed = self._admin.list_consumer_groups(request_timeout=30).result()
         except KafkaException as error:
             raise StackError(f"Kafka: its groups cannot be listed ({error.args[0].str()})") from error
         groups = []
-        for group in sorted(each.group_id for each in listed):
+        for group in sorted(each.group_id for each in listed.valid):
             asked = [ConsumerGroupTopicPartitions(group)]
             with contextlib.suppress(KafkaException):
                 answer = self._admin.list_consumer_group_offsets(asked, request_timeout=30)[group].result()
                 if any(place.topic == topic and place.offset >= 0 for place in answer.topic_partitions or ()):
                     groups.append(group)
+        if listed.errors and not groups:
+            why = listed.errors[0].args[0].str()
+            raise StackError(
+                f"Kafka: a broker does not list its groups ({why}); name one with --group, or --group none"
+            )
         return groups
 
     def records_held(self, topic: str) -> int:
@@ -177,8 +235,14 @@ class KafkaTopics:
             partitions = [TopicPartition(topic, partition) for partition in self._watermarks(consumer, topic)]
             try:
                 offsets = consumer.committed(partitions, timeout=30)
+                refused = next((place.error for place in offsets if place.error), None)
             except KafkaException as error:
-                raise StackError(f"group {group}: its offsets cannot be read ({error.args[0].str()})") from error
+                refused = error.args[0]
+            if refused:
+                # The request itself only knows that time was over where this user may not describe the group.
+                told = consumer.poll(0)
+                why = (told.error() if told else None) or refused
+                raise StackError(f"group {group}: its offsets cannot be read ({why.str()})")
         return {place.partition: max(0, place.offset) for place in offsets}
 
     def group_state(self, group: str) -> tuple[str, int]:
@@ -211,27 +275,18 @@ class KafkaTopics:
         One without such headers, as of a sink that is told to write none, is known by its own place.
         """
         for message in self.records(topic):
-            headers = {name: as_text(value) for name, value in list(message.headers() or ())}
-            yield DeadLetter(
-                key=as_bytes(message.key()),
-                topic=headers.get("__connect.errors.topic", topic),
-                partition=int(headers.get("__connect.errors.partition", message.partition() or 0)),
-                offset=int(headers.get("__connect.errors.offset", message.offset() or 0)),
-                reason=headers.get("__connect.errors.exception.message", "no reason given"),
-            )
+            headers = {name: as_text(value) for name, value in headers_of(message)}
+            place = Place.rejected(headers) or Place.of(message)
+            yield DeadLetter(as_bytes(message.key()), place, headers.get(REASON, NO_REASON))
 
-    def records_at(self, topic: str, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[bytes, bytes]]:
-        """Key and value of the records at these (partition, offset) places.
-
-        The topic is read from its beginning: a seek for each record would wait for the broker every time.
-        """
-        wanted = set(places)
-        records = {}
-        for message in self.records(topic):
-            place = (message.partition() or 0, message.offset() or 0)
-            if place in wanted:
-                records[place] = (as_bytes(message.key()), as_bytes(message.value()))
-        return records
+    def records_at(self, topic: str, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], tuple[bytes, bytes]]:
+        """Key and value of the records at these (partition, offset) places."""
+        return {
+            place: (as_bytes(message.key()), as_bytes(message.value()))
+            for partition, first, last in stretches(places)
+            for message in self.records(topic, {partition: first}, {partition: last + 1})
+            if (place := (partition, message.offset() or 0)) in places
+        }
 
     def records(
         self, topic: str, first: Mapping[int, int] | None = None, last: Mapping[int, int] | None = None
@@ -266,10 +321,13 @@ class KafkaTopics:
 
     def _watermarks(self, consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
         try:
-            partitions = consumer.list_topics(topic, timeout=GIVE_UP_S).topics[topic].partitions
+            described = consumer.list_topics(topic, timeout=GIVE_UP_S).topics[topic]
+            if described.error is not None and described.error.code() in REFUSALS:
+                # It would have no partitions, and no records: dead letters would be missing.
+                raise StackError(f"topic {topic}: not authorized to describe it: {described.error.str()}")
             return {
                 number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)
-                for number in partitions
+                for number in described.partitions
             }
         except KafkaException as error:
             raise StackError(f"topic {topic}: its offsets cannot be read ({error.args[0].str()})") from error
@@ -302,6 +360,49 @@ class KafkaTopics:
 def as_bytes(content: str | bytes | None) -> bytes:
     """A record's key or value as the bytes that it is in Kafka; none for none."""
     return content.encode() if isinstance(content, str) else content or b""
+
+
+def instant_ms(text: str) -> int:
+    """An instant in ISO 8601, in UTC unless it says otherwise, as Kafka has it: in milliseconds since the Unix epoch.
+
+    Earlier ones are 0, since negative numbers stand for offsets. Raises ValueError if it is none.
+    """
+    at = datetime.fromisoformat(text)
+    return max(0, round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000))
+
+
+def instant_text(at_ms: int) -> str:
+    """An instant as ISO 8601, in UTC; the end of the year 9999 for later ones."""
+    at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=min(at_ms, LATEST_MS))
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def value_bytes(content: str | bytes | None) -> bytes | None:
+    """A record's key, value or header as the bytes that it is in Kafka; `None` for none."""
+    return content.encode() if isinstance(content, str) else content
+
+
+def headers_of(message: Message) -> Headers:
+    """The headers of a record."""
+    return tuple((as_text(name), value_bytes(value)) for name, value in list(message.headers() or ()))
+
+
+def offset_id(topic: str, partition: int, offset: int) -> str:
+    """Id that sinks give the document of a record whose key is none: `topic+partition+offset`."""
+    return f"{topic}+{partition}+{offset}"
+
+
+def stretches(places: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Partition, first and last offset of stretches that have all these places, without large gaps."""
+    for partition, of_partition in groupby(sorted(places), key=lambda place: place[0]):
+        offsets: Sequence[int] = [offset for _, offset in of_partition]
+        first = before = offsets[0]
+        for offset in offsets[1:]:
+            if offset - before > GAP:
+                yield partition, first, before
+                first = offset
+            before = offset
+        yield partition, first, before
 
 
 def as_text(content: str | bytes | None) -> str:

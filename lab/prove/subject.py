@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.clients.connect import ConnectWorker
-from lab.clients.kafka import KafkaTopics, as_text
+from lab.clients.kafka import KafkaTopics, Place, as_text, headers_of
 from lab.errors import SluiceError, StackError
 from lab.prove.history import Sent
 from lab.prove.judge import Claims
@@ -192,10 +192,8 @@ class Subject:
         of_mark = {record.mark.encode(): record.number for record in records}
         mark = re.compile(rb"mark\d+n\d{6}x")
         for message in topics.records(self.run.names.dead_letter_topic):
-            headers = {name: as_text(value) for name, value in list(message.headers() or ())}
-            place = [headers.get(f"__connect.errors.{name}", "") for name in ("partition", "offset")]
-            if all(text.isdigit() for text in place):
-                told.add(of_place.get((int(place[0]), int(place[1])), -1))
+            if place := Place.rejected({name: as_text(value) for name, value in headers_of(message)}):
+                told.add(of_place.get((place.partition, place.offset), -1))
             value = message.value()
             if isinstance(value, bytes):
                 told |= {of_mark[found] for found in mark.findall(value) if found in of_mark}

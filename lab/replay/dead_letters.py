@@ -1,15 +1,24 @@
 """Dead letters in their topic: why they were rejected, and which of them were sent again or discarded."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any
 
 from confluent_kafka import Message
 
-from lab.clients.kafka import BROKERS_DEFAULT, KafkaTopics, as_text
+from lab.clients.kafka import (
+    BROKERS_DEFAULT,
+    NO_REASON,
+    REASON,
+    WORKERS_HEADERS,
+    Headers,
+    KafkaTopics,
+    Place,
+    as_text,
+    headers_of,
+    value_bytes,
+)
 from lab.errors import ProfileError
 from lab.records.verification import DeadLetterGroup
 from lab.replay.failed_field import FailedField, failed_field
@@ -19,37 +28,12 @@ OURS = "sluice-"
 GROUP = f"{OURS}dead-letters"
 """The consumer group whose offset in a dead-letter topic says how far its letters were sent again."""
 
-WORKERS_HEADERS = "__connect.errors."
-REASON = f"{WORKERS_HEADERS}exception.message"
-NO_REASON = "no reason given"
-ORIGIN: tuple[tuple[str, Callable[[str], Any]], ...] = (("topic", str), ("partition", int), ("offset", int))
 REPLAY_OF = "sluice.replay-of"
 REPLAY_VERSION = "sluice.replay-version"
 FIRST_NAMED = 3
 
 SENT, DISCARDED, WAITING = "sent", "discarded", "waiting"
 """Marks of single letters, each of which counts more than the consumer group's offset."""
-
-Headers = tuple[tuple[str, bytes | None], ...]
-PLACE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)@(?P<offset>\d+)")
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Place:
-    """Place of a record in Kafka."""
-
-    topic: str
-    partition: int
-    offset: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}@{self.offset}"
-
-    @classmethod
-    def parsed(cls, text: str) -> "Place | None":
-        """The place that is written so; `None` if it is none."""
-        match = PLACE.fullmatch(text)
-        return cls(match["topic"], int(match["partition"]), int(match["offset"])) if match else None
 
 
 @dataclass(frozen=True)
@@ -217,16 +201,14 @@ def each_once(letters: Iterable[Letter], place: Callable[[Letter], Place] = REFU
 
 def letter_of(message: Message) -> Letter:
     """The dead letter in a record of a dead-letter topic."""
-    at = Place(message.topic() or "", message.partition() or 0, message.offset() or 0)
-    headers = [(as_text(name), value_bytes(value)) for name, value in list(message.headers() or ())]
+    at, headers = Place.of(message), headers_of(message)
     texts = {name: as_text(value) for name, value in headers}
-    try:
-        refused_at = Place(*(kind(texts[WORKERS_HEADERS + name]) for name, kind in ORIGIN))
-    except (KeyError, ValueError) as error:
+    refused_at = Place.rejected(texts)
+    if refused_at is None:
         raise ProfileError(
             f"{at}: dead letter: got no header that says where its record came from, expected those of a connector "
             "with errors.deadletterqueue.context.headers.enable=true; set it and run again"
-        ) from error
+        )
     _, timestamp_ms = message.timestamp()
     return Letter(
         at=at,
@@ -238,11 +220,6 @@ def letter_of(message: Message) -> Letter:
         timestamp_ms=timestamp_ms,
         reason=texts.get(REASON, NO_REASON),
     )
-
-
-def value_bytes(content: str | bytes | None) -> bytes | None:
-    """A record's key, value or header as the bytes that it is in Kafka; `None` for none."""
-    return content.encode() if isinstance(content, str) else content
 
 
 def text_of_reason(reason: Reason) -> str:

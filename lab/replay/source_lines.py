@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lab.analysis.folder import read_profile
-from lab.replay.dead_letters import Letter, Place
+from lab.clients.kafka import Place
+from lab.replay.dead_letters import Letter
 from producers.datasets.file import ID
 from producers.datasets.source.read import documents_of
 

@@ -6,8 +6,9 @@ from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from lab.clients.kafka import Headers
 from lab.errors import StackError
-from lab.replay.dead_letters import GROUP, DeadLetterTopic, Headers, Letter
+from lab.replay.dead_letters import GROUP, DeadLetterTopic, Letter
 
 ANSWER_WITHIN_S = 60.0
 

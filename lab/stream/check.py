@@ -17,7 +17,7 @@ from lab.profiles import Profile
 from lab.run.names import Names
 from lab.run.verify.accounting import NAMED, Hashes, altered, compare, distinct_letters, hashes_of, index_problems
 from lab.run.verify.contents import SourceRules
-from lab.run.verify.verify import key_hashes, stored_documents, stored_hashes
+from lab.run.verify.verify import first_places, key_hashes, stored_hashes
 from lab.stream.laps import PositionStore
 from lab.stream.shares import SentDocuments
 from producers.dataset import Dataset
@@ -147,12 +147,10 @@ def stored_accounting(
     places = np.flatnonzero(was_sent)
     drawn = draw.sample(range(len(places)), min(len(places), profile.verify.sample))
     numbers: list[int] = places[np.array(drawn, dtype=np.int64)].tolist()
-    rules = SourceRules.of(*cluster.described(names.index))
+    rules = SourceRules.of_all(cluster.described(names.index))
     sample = latest_documents(dataset, hashes, numbers, sent, dead) if rules.kind != "none" else {}
-    different = altered(
-        sample, stored_documents(cluster, names.index, list(sample)), cluster.rebuilt_vectors(names.index), rules
-    )
-    missing = [dataset.key(int(np.flatnonzero(hashes == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
+    different = altered(sample, cluster.sources(names.index, list(sample)), rules)
+    missing = [dataset.key(place).decode() for place in first_places(comparison.missing[:NAMED], hashes)]
     return StreamAccounting(
         sent=sent.total,
         distinct=len(np.unique(expected)),

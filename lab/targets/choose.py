@@ -33,6 +33,13 @@ def servers_of(target: TargetName, file: Path | None) -> Servers:
     return Local()
 
 
+def read_endpoints(target: TargetName, file: Path | None) -> Endpoints:
+    """Where servers are that are only read: a target file alone names those elsewhere, and need not name a worker."""
+    if file is not None or target is TargetName.REMOTE:
+        return remote_endpoints(file, needs_connect=False)
+    return servers_of(target, file).endpoints()
+
+
 def remote_endpoints(file: Path | None, *, needs_connect: bool = True) -> Endpoints:
     """Where remote servers are, from the file that is given, or the one that a variable names, or variables alone."""
     named = os.environ.get(TARGET_FILE)

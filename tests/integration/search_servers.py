@@ -1,7 +1,7 @@
 """Single nodes of any engine, beside the session's own servers."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lab.engines import Release
@@ -28,7 +28,7 @@ def java_for(wanted: Release) -> Jdk:
     return java if isinstance(java, Jdk) else java_runtime(java, cache_dir())
 
 
-def spec_of(wanted: Release, folder: Path) -> ServerSpec:
+def spec_of(wanted: Release, folder: Path, settings: Mapping[str, object] | None = None) -> ServerSpec:
     """The node with a small heap, all of its files below `folder`; fetches what is not there yet."""
     jdk = java_for(wanted)
     cache = ArtifactCache(cache_dir())
@@ -47,6 +47,7 @@ def spec_of(wanted: Release, folder: Path) -> ServerSpec:
         ports=ports,
         first_transport_port=ports["transport"],
         user=user,
+        extra_settings=settings,
     )
 
 

@@ -2,10 +2,13 @@
 
 Ids are compared by 64-bit hashes, which keeps tens of millions of them in memory; that any two of n ids share one has
 a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
+
+An audit (`lab.audit.store`) compares rows on disk instead: it knows no dataset, must not outgrow its memory, goes on
+after a kill, and looks again at what differs.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -177,7 +180,7 @@ def compare_contents(produced: Hashes, stored: Hashes, dead: Hashes) -> Comparis
 
 def distinct_letters(letters: Iterable[DeadLetter]) -> list[DeadLetter]:
     """Dead letters, each record once: one that was refused again after a restart is in the topic twice."""
-    return list({(letter.topic, letter.partition, letter.offset): letter for letter in letters}.values())
+    return list({letter.place: letter for letter in letters}.values())
 
 
 def dead_letter_reasons(letters: Sequence[DeadLetter]) -> tuple[DeadLetterReason, ...]:
@@ -185,33 +188,17 @@ def dead_letter_reasons(letters: Sequence[DeadLetter]) -> tuple[DeadLetterReason
     counts = Counter(general_reason(letter.reason) for letter in letters)
     first = {general_reason(letter.reason): letter for letter in reversed(letters)}
     return tuple(
-        DeadLetterReason(reason=reason, records=count, first=place_of(first[reason]))
+        DeadLetterReason(reason=reason, records=count, first=str(first[reason].place))
         for reason, count in counts.most_common(REASONS)
     )
 
 
-def place_of(letter: DeadLetter) -> str:
-    """Where a dead letter came from, as `topic-partition@offset`."""
-    return f"{letter.topic}-{letter.partition}@{letter.offset}"
-
-
-def altered(
-    expected: Mapping[str, bytes],
-    stored: Mapping[str, object],
-    rebuilt: Set[str] = frozenset(),
-    rules: SourceRules = AS_STORED,
-) -> list[str]:
-    """Ids of those documents that are stored otherwise than they were produced, or not at all.
-
-    Args:
-        rebuilt: Fields whose vectors come back rounded to 32 bits: from 9.2 on Elasticsearch stores none in `_source`,
-            but rebuilds them from what it searches, 0.1245 as 0.12450001.
-        rules: How the index gives its documents back.
-    """
+def altered(expected: Mapping[str, bytes], stored: Mapping[str, object], rules: SourceRules = AS_STORED) -> list[str]:
+    """Ids of those documents that are stored otherwise than they were produced, or not at all."""
     return [
         document_id
         for document_id, document in expected.items()
-        if document_id not in stored or not rules.is_same(loaded(document), stored[document_id], rebuilt)
+        if document_id not in stored or not rules.is_same(loaded(document), stored[document_id])
     ]
 
 

@@ -11,8 +11,8 @@ Source of the rules: Elasticsearch's reference, "Synthetic `_source` modificatio
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from ipaddress import ip_address
@@ -164,12 +164,23 @@ class SourceRules:
         fields: Of a rebuilt source, the path of each field and its part of the mapping.
         keeps_unmapped: Whether what has no field comes back, too.
         is_dynamic: Whether every value gets a field.
+        vectors: Fields whose vectors come back rounded to 32 bits: from 9.2 on Elasticsearch stores none in `_source`,
+            but rebuilds them from what it searches, 0.1245 as 0.12450001.
     """
 
     kind: Kind = "stored"
     fields: Mapping[str, FieldMapping] = field(default_factory=dict)
     keeps_unmapped: bool = True
     is_dynamic: bool = True
+    vectors: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_all(cls, described: Iterable[tuple[Mapping[str, object], Mapping[str, Any]]]) -> "SourceRules":
+        """Those of all indices behind a name; `none` where they differ: which one has a document is not known then."""
+        rules = [cls.of(*each) for each in described]
+        vectors = frozenset(name for each in rules for name in each.vectors)
+        first, *others = (replace(each, vectors=vectors) for each in rules)
+        return first if all(each == first for each in others) else cls("none")
 
     @classmethod
     def of(cls, settings: Mapping[str, object], mapping: Mapping[str, Any]) -> "SourceRules":
@@ -179,11 +190,14 @@ class SourceRules:
         is_derived = str(settings.get("index.derived_source.enabled", False)).lower() == "true"
         if is_derived or not is_enabled(source) or source.get("includes") or source.get("excludes"):
             return cls("none")
+        leaves_out = str(settings.get("index.mapping.exclude_source_vectors")).lower() == "true"
+        properties = mapping.get("properties", {}) if leaves_out else {}
+        vectors = frozenset(name for name, of in properties.items() if of.get("type") == "dense_vector")
         default = "synthetic" if mode in REBUILDING_MODES else "stored"
         of_mapping = source.get("mode", "stored")
         of_index = settings.get("index.mapping.source.mode", default)
         if {str(of_mapping).lower(), str(of_index).lower()} == {"stored"}:
-            return cls()
+            return cls(vectors=vectors)
         # A columnar index keeps objects out of its fields, but for those that are not mapped at all.
         objects = {name: of for name, of in mapping.get("prefix_properties", {}).items() if not is_enabled(of)}
         return cls(
@@ -191,6 +205,7 @@ class SourceRules:
             {**objects, **dict(fields_of(mapping))},
             keeps_unmapped="columnar" not in mode,
             is_dynamic=str(mapping.get("dynamic", True)).lower() not in {"false", "runtime"},
+            vectors=vectors,
         )
 
     @cached_property
@@ -213,15 +228,11 @@ class SourceRules:
             return False
         return kind in {*ONCE, *AS_OFTEN, *OTHERS} and not CHANGING & of.keys()
 
-    def is_same(self, produced: object, stored: object, vectors: Set[str] = frozenset()) -> bool:
-        """Whether a document came back as it was produced; for `none` it always did.
-
-        Args:
-            vectors: Fields of a stored source whose vectors are rebuilt.
-        """
+    def is_same(self, produced: object, stored: object) -> bool:
+        """Whether a document came back as it was produced; for `none` it always did."""
         if self.kind == "rebuilt":
             return isinstance(produced, dict) and isinstance(stored, dict) and self.is_rebuilt(produced, stored)
-        return self.kind == "none" or is_same_json(produced, stored, vectors)
+        return self.kind == "none" or is_same_json(produced, stored, self.vectors)
 
     def is_rebuilt(self, produced: Mapping[str, Any], stored: Mapping[str, Any], prefix: str = "") -> bool:
         """Whether an object, or a nested one below `prefix`, is what Elasticsearch makes of the one produced."""
@@ -272,10 +283,10 @@ class SourceRules:
         """A form that a document has before and after it was stored, and no other document has, by the same rules.
 
         Raises:
-            FormlessError: It has a vector, or a decimal in a field of strings: only two documents side by side can be
-                compared. Or no document comes back.
+            FormlessError: It may have a vector, or has a decimal in a field of strings: only two documents side by
+                side can be compared. Or no document comes back.
         """
-        if self.kind == "none":
+        if self.kind == "none" or self.vectors:
             raise FormlessError("_source")
         if self.kind != "rebuilt" or not isinstance(document, dict):
             return dumped(document)

@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from lab.clients.kafka import KafkaTopics, as_bytes
-from lab.run.verify.accounting import Hashes, counted, without
+from lab.run.verify.accounting import Hashes, compare_contents, counted
 from producers.dataset import Dataset, Record
 
 TOLD_EVERY = 100_000
@@ -74,6 +74,5 @@ def compared(documents: Hashes, records: Hashes) -> TopicComparison:
     records.sort()
     if np.array_equal(documents, records):
         return TopicComparison(lacking=0, doubled=0, strange=0)
-    extra = without(records, documents)
-    strange = int((~np.isin(extra, documents)).sum())
-    return TopicComparison(len(without(documents, records)), doubled=len(extra) - strange, strange=strange)
+    found = compare_contents(documents, records, np.empty(0, dtype=np.int64))
+    return TopicComparison(lacking=len(found.missing), doubled=found.duplicates, strange=found.unexpected)

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from lab.clients.elasticsearch import ElasticsearchClient
-from lab.clients.kafka import DeadLetter, KafkaTopics
+from lab.clients.kafka import DeadLetter, KafkaTopics, offset_id
 from lab.errors import StackError
 from lab.records.verification import Documents, Verification
 from lab.run.names import Names
@@ -38,7 +38,6 @@ from producers.dataset import Dataset
 from producers.json_values import loaded
 from producers.part import parts_of
 
-SOURCES_AT_ONCE = 200
 COMPARED_WHOLE, COMPARED_BYTES = 20_000, 256_000_000
 """An index of so many documents and bytes is compared in seconds; of a larger one a sample is drawn."""
 FIRST_FEW = 50
@@ -142,21 +141,18 @@ class OffsetIds:
     end_offsets: Mapping[int, int]
     prefix: str = ""
 
-    def id_of(self, topic: str, partition: int, offset: int) -> str:
-        """The id of the record at this place."""
-        return f"{self.prefix}{topic}+{partition}+{offset}"
-
     def hashes(self) -> Hashes:
         """The id of each record."""
         return hashes_of(
-            self.id_of(self.topic, partition, offset)
+            self.prefix + offset_id(self.topic, partition, offset)
             for partition, end in self.end_offsets.items()
             for offset in range(end)
         )
 
     def dead(self, letter: DeadLetter) -> bytes:
         """The id that a dead-lettered record would have had."""
-        return self.id_of(letter.topic, letter.partition, letter.offset).encode()
+        place = letter.place
+        return (self.prefix + offset_id(place.topic, place.partition, place.offset)).encode()
 
     def place(self, position: int) -> tuple[int, int]:
         """Partition and offset of the record at this position of `hashes`."""
@@ -168,8 +164,7 @@ class OffsetIds:
 
     def name(self, position: int) -> str:
         """The id of the record at this position of `hashes`."""
-        partition, offset = self.place(position)
-        return self.id_of(self.topic, partition, offset)
+        return self.prefix + offset_id(self.topic, *self.place(position))
 
     def sample(self, count: int, draw: random.Random, dead: Hashes) -> dict[str, bytes]:
         """Documents drawn at random, by id: the dataset's document whose key the record at that offset has."""
@@ -180,14 +175,14 @@ class OffsetIds:
         keys = key_hashes(self.dataset, self.dataset.documents)
         order = np.argsort(keys)
         documents = {}
-        for (partition, offset), (key, value) in self.kafka.records_at(self.topic, places).items():
+        for (partition, offset), (key, value) in self.kafka.records_at(self.topic, set(places)).items():
             at = np.searchsorted(keys, hash_of(key), sorter=order)
             numbers = order[at : at + 1]
             # Several documents may share a key; then the record itself says which of them it is.
             in_dataset = len(numbers) and keys[numbers[0]] == hash_of(key)
             document = self.dataset.document(int(numbers[0])) if in_dataset else b"null"
             shared = int((keys == hash_of(key)).sum()) > 1
-            documents[self.id_of(self.topic, partition, offset)] = value if shared else document
+            documents[self.prefix + offset_id(self.topic, partition, offset)] = value if shared else document
         return documents
 
 
@@ -219,7 +214,7 @@ def verify(
         refusals = (*refusals, *target.topic_problems(kafka, on_progress))
         letters = distinct_letters(kafka.dead_letters(target.names.dead_letter_topic))
         if target.shares_dead_letters:
-            letters = [letter for letter in letters if letter.topic == topic]
+            letters = [letter for letter in letters if letter.place.topic == topic]
         if not target.key_is_id:
             ids = OffsetIds(target.dataset, topic, kafka, end_offsets, target.id_prefix)
     if target.ids_are_generated:
@@ -250,19 +245,19 @@ def by_ids(
         comparison = compare_deleted(expected, stored_ids, dead, tombstones)
     unindexed = target.unindexed.get(target.names.topic, NONE_UNINDEXED)
     gone = np.concatenate([dead, comparison.missing]) if unindexed.records(len(letters)) else dead
-    rules = SourceRules.of(*cluster.described(index))
+    rules = SourceRules.of_all(cluster.described(index))
     draw = random.Random(target.seed)  # noqa: S311 - a sample, no secret
     wanted = len(expected) if target.sample and is_small(target.dataset, len(expected)) else target.sample
     drawn = ids.sample(wanted, draw, gone) if rules.kind != "none" else {}
     sample = {name: target.as_stored(document) for name, document in drawn.items()}
     on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
-    stored = stored_documents(cluster, index, list(sample), routings_of(target.dataset, sample))
+    stored = cluster.sources(index, list(sample), routings_of(target.dataset, sample))
     return Found(
         comparison,
         contents=f"as {rules.kind}" if sample else "ids only",
         missing_named=[ids.name(position) for position in first_places(comparison.missing[:NAMED], expected)],
         sampled=len(sample),
-        mismatches=altered(sample, stored, cluster.rebuilt_vectors(index), rules),
+        mismatches=altered(sample, stored, rules),
         not_compared=rules.not_compared if sample else (),
     )
 
@@ -286,8 +281,8 @@ def by_contents(
     Of an index that keeps no `_source`, or documents without a form (`SourceRules.form`), only the number is compared.
     """
     index, dataset = target.names.index, target.dataset
-    rules = SourceRules.of(*cluster.described(index))
-    hashes = None if cluster.rebuilt_vectors(index) else produced_hashes(target, letters, kafka, rules)
+    rules = SourceRules.of_all(cluster.described(index))
+    hashes = produced_hashes(target, letters, kafka, rules)
     if hashes is None:
         numbers = (dataset.documents, cluster.count(index), len(letters))
         alike = (np.zeros(number, dtype=np.int64) for number in numbers)
@@ -313,7 +308,9 @@ def produced_hashes(
     target: VerificationTarget, letters: Sequence[DeadLetter], kafka: KafkaTopics, rules: SourceRules
 ) -> tuple[Hashes, Hashes] | None:
     """Hashes of the documents that must be stored, and of those that were refused; `None` if one has no form."""
-    refused = kafka.records_at(target.names.topic, [(letter.partition, letter.offset) for letter in letters])
+    refused = kafka.records_at(
+        target.names.topic, {(letter.place.partition, letter.place.offset) for letter in letters}
+    )
     records = chain.from_iterable(target.dataset.batches(0, target.dataset.documents))
     values = ((value for _, value in pairs) for pairs in (records, refused.values()))
     try:
@@ -354,16 +351,6 @@ def all_read(pages: Callable[[], Iterator[Hashes]], on_progress: Callable[[int],
         else:
             break
     return np.concatenate(read) if read else np.empty(0, dtype=np.int64)
-
-
-def stored_documents(
-    cluster: ElasticsearchClient, index: str, ids: Sequence[str], routings: Mapping[str, str] | None = None
-) -> dict[str, object]:
-    """The stored documents of these ids with these routings, by id."""
-    documents: dict[str, object] = {}
-    for first in range(0, len(ids), SOURCES_AT_ONCE):
-        documents |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE], routings)
-    return documents
 
 
 def routings_of(dataset: Dataset, ids: Collection[str]) -> dict[str, str]:

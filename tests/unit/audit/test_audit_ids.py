@@ -3,8 +3,9 @@
 import pytest
 
 from lab.audit.ids import NO_DOCUMENT, Record, candidates, digest, plain, rule_called
+from lab.clients.kafka import Place
 from lab.errors import ProfileError
-from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Place
+from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION
 from producers.json_values import dumped
 from tests.unit.messages import MakeMessage
 

@@ -1,6 +1,6 @@
 """The audited index as its cluster answers: pages, and documents as they are this instant."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,7 +69,8 @@ def test_a_reading_goes_on_at_its_place() -> None:
 
 def test_a_server_without_points_in_time_is_scrolled() -> None:
     """OpenSearch, and Elasticsearch before 7.12."""
-    with index((405, {}), NO_VECTORS, hits("a", _scroll_id="s"), hits(_scroll_id="s"), (200, {})) as (books, server):
+    answers = (405, {}), NO_VECTORS, NO_VECTORS, hits("a", _scroll_id="s"), hits(_scroll_id="s"), (200, {})
+    with index(*answers) as (books, server):
         assert ids_of(books.pages(sources=True)) == [["a"]]
     assert server.requests[-1] == ("DELETE", "/_search/scroll", {"scroll_id": ["s"]})
 
@@ -135,7 +136,7 @@ def test_indices_that_keep_documents_in_several_ways_are_not_compared() -> None:
     """One of them rebuilds `_source`, and which has a record's document is not known."""
     settings = {"a": {"settings": {}}, "b": {"settings": {"index.mapping.source.mode": "synthetic"}}}
     mappings: Any = {name: {"mappings": {}} for name in "ab"}
-    with index((200, settings), (200, mappings), NO_VECTORS) as (books, _):
+    with index((200, settings), (200, mappings)) as (books, _):
         assert books.contents(()).rules.kind == "none"
 
 
@@ -221,6 +222,93 @@ def test_an_index_that_does_not_exist_is_refused(message: MakeMessage) -> None:
     with index((404, {})) as (books, _), pytest.raises(ProfileError) as error:
         _ = books.backing
     assert str(error.value) == message("books")
+
+
+REFUSED: tuple[int, Any] = (403, {"error": {"type": "security_exception", "reason": "action [x] is unauthorized"}})
+
+
+@pytest.mark.parametrize(
+    ("answers", "read"),
+    [
+        ([REFUSED], lambda books: books.backing),
+        ([REFUSED], lambda books: books.count()),
+        ([REFUSED], lambda books: books.first_ids()),
+        ([REFUSED], lambda books: books.contents(())),
+        ([NO_VECTORS, REFUSED], lambda books: books.contents(())),
+        ([REFUSED], lambda books: list(books.pages(sources=True))),
+        ([(200, {"id": "p0"}), NO_VECTORS, REFUSED], lambda books: list(books.pages(sources=True))),
+        ([(405, {}), NO_VECTORS, REFUSED], lambda books: list(books.pages(sources=True))),
+        ([NO_VECTORS, REFUSED], lambda books: books.search(["a"])),
+        ([NO_VECTORS, hits(), NO_VECTORS, REFUSED], lambda books: books.find(["a"])),
+    ],
+)
+def test_a_refusal_of_any_request_is_one_sentence(
+    answers: list[tuple[int, Any]], read: Callable[[Index], object]
+) -> None:
+    """With the cluster's words, which name the privilege; nothing counts as missing."""
+    with index(*answers) as (books, _), pytest.raises(StackError, match=r"403: action \[x\] is unauthorized"):
+        read(books)
+
+
+def test_one_of_two_indices_that_may_not_be_read_ends_the_audit() -> None:
+    """Its documents are not missing: a get answers for each document, and not with a status."""
+    both: Any = {name: {"settings": {}} for name in ("books-1", "books-2")}
+    docs = [{"_index": "books-1", "_id": "a", "found": False}, {"_index": "books-2", "_id": "a"} | REFUSED[1]]
+    scripted, why = (NO_VECTORS, hits(), (200, both), (200, {"docs": docs})), r"cannot be read: action \[x\] is unauth"
+    with index(*scripted) as (books, _), pytest.raises(StackError, match=why):
+        books.find(["a"])
+
+
+def role(*names: str, privileges: Sequence[str] = ("read",), **limits: Any) -> dict[str, Any]:
+    """A part of a user's roles."""
+    return {"names": list(names), "privileges": list(privileges), **limits}
+
+
+QUERY, FIELDS = {"query": ["{}"]}, {"field_security": [{"grant": ["title"]}]}
+
+
+@pytest.mark.parametrize(
+    ("roles", "facts"),
+    [
+        ([role("*")], []),
+        ([role("bo*", **QUERY)], [("documents", "query", "missing")]),
+        ([role("books", **QUERY, **FIELDS)], [("documents", "missing"), ("fields", "field_security", "different")]),
+        ([role("books", **QUERY), role("*")], []),
+        ([role("books", **QUERY), role("*", privileges=["monitor"])], [("documents", "missing")]),
+        ([role("shops", **QUERY), role("books")], []),
+    ],
+)
+def test_what_a_role_hides_is_said(roles: list[Any], facts: list[tuple[str, ...]], message: MakeMessage) -> None:
+    """A role without a query takes the query of another one away, if it may read."""
+    with index(NO_VECTORS, (200, {"indices": roles})) as (books, _):
+        assert list(books.restrictions()) == [message("books", *each) for each in facts]
+
+
+@pytest.mark.parametrize("may_read_all", [True, False])
+def test_a_pattern_of_which_a_user_may_read_a_part_is_said(message: MakeMessage, *, may_read_all: bool) -> None:
+    """Elasticsearch leaves the other indices out without a word."""
+    with rest((200, {"has_all_requested": may_read_all}), NO_VECTORS, (200, {"indices": []})) as server:
+        client = ElasticsearchClient([server.url], patience_s=0)
+        found = list(Index(client, "books-*,-books-old", Pace(None)).restrictions())
+        client.close()
+    assert found == [message("books-*", "missing")] * (not may_read_all)
+    assert server.requests[0][2] == {"index": [{"names": ["books-*"], "privileges": ["read"]}]}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 405, 500])
+def test_a_cluster_that_tells_nothing_of_roles_has_no_restrictions(status: int) -> None:
+    """As one without security, OpenSearch, or Elasticsearch of an API key."""
+    with index(NO_VECTORS, (status, {"error": "no handler found"})) as (books, _):
+        assert list(books.restrictions()) == []
+
+
+def test_a_failure_store_that_may_not_be_read_is_told_from_an_empty_one() -> None:
+    """Where there is none, as of an index, it may be refused as well."""
+    stream: Any = (200, {".ds-logs-1": {"settings": {}}})
+    with index(stream, REFUSED) as (logs, _), pytest.raises(StackError, match="unauthorized"):
+        logs.failures("a")
+    with index(NO_VECTORS, REFUSED) as (books, _):
+        assert books.failures("a") == []
 
 
 def test_a_pace_lets_through_a_second_at_once_and_then_its_rate() -> None:

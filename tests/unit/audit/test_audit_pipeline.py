@@ -9,9 +9,8 @@ from lab.audit.ids import Record
 from lab.audit.index import Index
 from lab.audit.pipeline import Pipeline, Wishes, find_pipeline, find_rule
 from lab.clients.connect import ConnectWorker
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics, Place
 from lab.errors import ProfileError, StackError
-from lab.replay.dead_letters import Place
 from tests.unit.messages import MakeMessage
 
 SINK = {
@@ -90,9 +89,18 @@ def test_options_win_over_the_configuration() -> None:
 
 def test_a_group_without_a_worker_is_enough() -> None:
     """Nothing else is known then; nor is there a group where the user says so."""
-    assert found(Wishes(), ["connect-books"]) == Pipeline(group="connect-books")
     assert found(Wishes(), ["rsyslog"]) == Pipeline(group="rsyslog")
-    assert found(Wishes(), []) == found(Wishes(group="none"), ["a", "b"]) == Pipeline()
+    assert found(Wishes(group="none"), ["a", "b"]) == Pipeline()
+
+
+def test_a_worker_that_does_not_tell_its_configuration_is_said(message: MakeMessage) -> None:
+    """As one that refuses our credentials: dead letters would be missing, unless their topic is named."""
+    assert found(Wishes(), ["connect-books"]) == Pipeline(group="connect-books", unread="down")
+    assert found(Wishes(), []) == Pipeline(unread="down")
+    assert found(Wishes(), []).doubt == message("missing", "--dead-letters", "down")
+    assert not found(Wishes(dead_letters="letters"), ["connect-books"]).doubt
+    with pytest.raises(StackError, match="down"):
+        found(Wishes(connector="books"))
 
 
 def test_without_a_worker_no_connector_is_known(message: MakeMessage) -> None:

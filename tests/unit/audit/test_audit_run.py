@@ -14,9 +14,9 @@ from lab.audit.judge import Fate, Kind
 from lab.audit.pipeline import Pipeline
 from lab.audit.store import Store
 from lab.audit.topic import Range, Topic, row_of
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics, Place
 from lab.errors import ProfileError
-from lab.replay.dead_letters import Letter, Place
+from lab.replay.dead_letters import Letter
 from lab.run.verify.contents import SourceRules
 from tests.unit.messages import MakeMessage
 
@@ -69,6 +69,10 @@ class World:
     def contents(self, _: Sequence[str]) -> Contents:
         """Compared as JSON."""
         return Contents(SourceRules())
+
+    def restrictions(self) -> list[str]:
+        """What the user's roles hide."""
+        return ["some are hidden"]
 
     def count(self) -> int:
         """Number of documents."""

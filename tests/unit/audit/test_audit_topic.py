@@ -7,7 +7,7 @@ import pytest
 
 from lab.audit.ids import rule_called
 from lab.audit.index import Pace
-from lab.audit.topic import GAP, Range, Topic, stretches
+from lab.audit.topic import Range, Topic
 from lab.clients.kafka import KafkaTopics
 from lab.errors import ProfileError
 from tests.unit.messages import MakeMessage
@@ -27,28 +27,27 @@ class Message:
             "key": b"k%d" % self.place[1],
             "value": b"{}",
             "headers": None,
-            "timestamp": (1, 1000),
+            "timestamp": (1, 1000 * self.place[1]),
         }
         return lambda: answers[name]
 
 
 class Kafka:
-    """A topic with these offsets."""
+    """A topic with these offsets, at each a record of so many seconds."""
 
     def __init__(self, held: Mapping[int, tuple[int, int]]) -> None:
         self.held = held
 
-    def names(self, _: float) -> set[str]:
-        """Its name."""
-        return {"books"}
+    def require(self, *_: object) -> None:
+        """It exists."""
 
     def bounds(self, _: str) -> Mapping[int, tuple[int, int]]:
         """First offset and end of each partition."""
         return self.held
 
     def offsets_at(self, _: str, time_ms: int) -> Mapping[int, int]:
-        """Offsets at a time."""
-        return {0: time_ms // 1000 % 97, 1: 20}
+        """The first offset of a time, in each partition."""
+        return {each: min(end, max(low, -(-time_ms // 1000))) for each, (low, end) in self.held.items()}
 
     def records(self, _: str, first: Mapping[int, int], last: Mapping[int, int]) -> Iterator[Message]:
         """Those between these offsets."""
@@ -60,9 +59,9 @@ class Kafka:
 HELD = {0: (0, 100), 1: (7, 50)}
 
 
-def topic_of(held: Mapping[int, tuple[int, int]], name: str = "books") -> Topic:
-    """A topic that has these offsets by partition."""
-    return Topic(cast("KafkaTopics", Kafka(held)), name, Pace(None))
+def topic_of(held: Mapping[int, tuple[int, int]]) -> Topic:
+    """A topic that has these offsets by partition, in the fourth minute."""
+    return Topic(cast("KafkaTopics", Kafka(held)), "books", Pace(None), now_s=lambda: 200.0)
 
 
 @pytest.fixture
@@ -75,35 +74,57 @@ def test_a_range_has_all_records_unless_bounds_are_given(topic: Topic) -> None:
     """It is whole only if no record was ever before it, and none is left out."""
     assert topic.range(None, None) == Range({0: 0, 1: 7}, {0: 100, 1: 50}, whole=False)
     assert topic.range("10", "40", [0]) == Range({0: 10}, {0: 40}, whole=False)
-    assert topic.range(None, "1970-01-01T00:00:33") == Range({0: 0, 1: 7}, {0: 33, 1: 20}, whole=False)
+    assert topic.range(None, "1970-01-01T00:00:33") == Range({0: 0, 1: 7}, {0: 33, 1: 33}, whole=False)
     assert topic_of({0: (0, 100)}).range(None, None).whole
+    assert topic.range(None, "2100-01-01T00:00").last == {0: 100, 1: 50}
     assert topic_of({0: (0, 30_000_000)}).range("20261127", None).first == {0: 20261127}
 
 
 @pytest.mark.parametrize(
-    ("begin", "partitions", "facts"),
+    ("begin", "end"),
     [
-        ("soon", [], ("--from", "soon")),
-        (None, [5], ("--partitions", 5)),
-        ("²", [], ("--from", "²")),
-        ("99999999999999999999", [], ("--from", "99999999999999999999")),
-        ("40", [], ("--to", "40")),
+        ("1970-01-01T00:02:30", "1970-01-01T00:03"),
+        ("1970-01-01T00:02:30", "100"),
+        ("100", None),
+        ("60", "1970-01-01T00:01"),
     ],
 )
-def test_bounds_that_are_none_are_refused(
-    topic: Topic, message: MakeMessage, begin: str | None, partitions: list[int], facts: tuple[object, ...]
+def test_a_range_may_have_no_record(topic: Topic, begin: str, end: str | None) -> None:
+    """Nothing has come since its begin, as a monitor of a quiet topic sees it."""
+    assert topic.range(begin, end).offsets == 0
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "facts"),
+    [
+        ("soon", None, ("--from", "soon")),
+        ("", None, ("--from", "2026-11-27T06:30")),
+        (None, "²", ("--to", "²")),
+        ("99999999999999999999", None, ("--from", "99999999999999999999")),
+        ("101", None, ("--from", "101", "100")),
+        ("1970-01-01T00:04", None, ("--from", "1970-01-01T00:04", "UTC")),
+        (None, "0", ("--to", "0")),
+        (None, "1969-12-31T23:59", ("--to", "1969-12-31T23:59", "1970-01-01T00:00:00.000Z")),
+        ("40", "40", ("--to", "40", "--from 40")),
+        ("1970-01-01T00:01", "1970-01-01T09:00:59+09:00", ("--to", "1970-01-01T09:00:59+09:00", "--from")),
+        ("90", "1970-01-01T00:01", ("--to", "1970-01-01T00:01", "--from 90")),
+        ("1970-01-01T00:01", "30", ("--to", "30", "--from 1970-01-01T00:01")),
+    ],
+)
+def test_bounds_between_which_no_record_can_be_are_refused(
+    topic: Topic, message: MakeMessage, begin: str | None, end: str | None, facts: tuple[object, ...]
 ) -> None:
-    """In one sentence."""
+    """In one sentence, with what would be right."""
     with pytest.raises(ProfileError) as error:
-        topic.range(begin, "40", partitions)
+        topic.range(begin, end)
     assert str(error.value) == message(*facts)
 
 
-def test_a_topic_that_does_not_exist_is_refused(message: MakeMessage) -> None:
-    """Before anything is read."""
+def test_partitions_that_do_not_exist_are_refused(topic: Topic, message: MakeMessage) -> None:
+    """With those that do."""
     with pytest.raises(ProfileError) as error:
-        topic_of(HELD, "shops")
-    assert str(error.value) == message("shops")
+        topic.range(None, None, [5])
+    assert str(error.value) == message("--partitions", 5)
 
 
 def test_rows_go_on_where_they_were_broken_off_and_beyond_the_range(topic: Topic) -> None:
@@ -121,10 +142,3 @@ def test_a_sample_has_begin_and_end_of_what_is_committed(topic: Topic) -> None:
     """Records in flight would hide the rule of the ids."""
     offsets = [record.place.offset for record in topic.sample(Range({0: 0}, {0: 100}), {0: 60})]
     assert (min(offsets), max(offsets)) == (0, 59)
-
-
-def test_places_are_read_in_stretches_without_large_gaps() -> None:
-    """Each partition by itself."""
-    places = {(0, 5), (0, 7), (0, 7 + GAP), (0, 9 + 2 * GAP), (1, 6)}
-    assert list(stretches(places)) == [(0, 5, 7 + GAP), (0, 9 + 2 * GAP, 9 + 2 * GAP), (1, 6, 6)]
-    assert list(stretches(set())) == []

@@ -8,7 +8,8 @@ import pytest
 from lab.audit.ids import Record
 from lab.audit.judge import Row, Stored
 from lab.audit.trace import Step, Story, murmur2, partition_of, place_in
-from lab.replay.dead_letters import Letter, Place
+from lab.clients.kafka import Place
+from lab.replay.dead_letters import Letter
 from tests.unit.messages import MakeMessage
 
 
@@ -39,6 +40,7 @@ STORIES = {
     "doubled": (story([OLD, NEW], 13, 11), ("stored 2 times", "books-1", "books-2")),
     "changed": (story([OLD, NEW], 40), ("otherwise",)),
     "failure store": (story([NEW], failures=["parse: pages"]), ("failure store", "parse: pages")),
+    "failure store hidden": (replace(story([NEW]), unread="status 403"), ("missing", "failure store", "status 403")),
     "of another source": (story([], 3), ("no record", "books-1", "retention")),
     "nowhere": (story([]), ("no record", "no document")),
 }

@@ -26,6 +26,10 @@ class PlayedRecord:
     of_key: bytes
     step_ms: int
 
+    def topic(self) -> str:
+        """Its topic."""
+        return "books"
+
     def partition(self) -> int:
         """Its partition."""
         return self.place[0]
@@ -69,9 +73,10 @@ class PlayedTopic:
     now_s: float = 0.0
     read: int = 0
 
-    def names(self) -> set[str]:
-        """The only topic."""
-        return {"orders"}
+    def require(self, topic: str) -> None:
+        """It is the only topic."""
+        if topic != "orders":
+            raise ProfileError(f"topic {topic}: does not exist")
 
     def bounds(self, _: str) -> dict[int, tuple[int, int]]:
         """First and last offsets; the first ten are gone by retention."""
@@ -205,7 +210,7 @@ def test_an_unused_rule_may_be_allowed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("topic", "extent", "facts"),
     [
-        (PlayedTopic({0: 13}), Extent("order"), ("order", "no such topic")),
+        (PlayedTopic({0: 13}), Extent("order"), ("order", "does not exist")),
         (PlayedTopic({0: 13}), Extent("orders", partitions=frozenset({2})), ("--partitions", "2")),
         (PlayedTopic({0: 0}), Extent("orders"), ("orders", "no records")),
     ],

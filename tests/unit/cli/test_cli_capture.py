@@ -6,7 +6,8 @@ import pytest
 
 from lab.analysis.text import NARROW_SPACE
 from lab.capture.redact import Action, Rule
-from lab.cli.capture import numbers_in, rules_of, secret_of, times_of
+from lab.cli.capture import rules_of, secret_of, times_of
+from lab.cli.options import partitions_in
 from lab.cli.rehearse import header_of, release_of, settings_of
 from lab.cli.run import dataset_of, replay_text
 from lab.errors import ProfileError
@@ -94,9 +95,9 @@ def test_times_that_make_no_slice_are_refused(
 
 def test_partitions_are_numbers(message: MakeMessage) -> None:
     """Separated by commas."""
-    assert numbers_in("0,3") == {0, 3}
+    assert partitions_in("0,3") == {0, 3}
     with pytest.raises(ProfileError) as refused:
-        numbers_in("0-3")
+        partitions_in("0-3")
     assert str(refused.value) == message("--partitions", "0-3")
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from lab.cli.dead_letters_display import print_groups, print_letter, print_outcome
-from lab.replay.dead_letters import Letter, Place, groups_of
+from lab.clients.kafka import Place
+from lab.replay.dead_letters import Letter, groups_of
 from lab.replay.replay import Replay
 
 PARSING = "status 400 x: failed to parse field [pa\x9bges] of type [long] in document with id '7\x1b[1m'."

@@ -267,6 +267,14 @@ def test_a_shard_that_cannot_be_read_is_one_sentence(message: MakeMessage) -> No
     assert str(failure.value) == message("index books", 1)
 
 
+def test_a_reading_that_breaks_off_closes_its_scroll() -> None:
+    """One by one they would use up `search.max_open_scroll_context`."""
+    answers = DEFAULTS, (200, page("first", "a")), (404, error("no search context")), (200, {})
+    with rest(*answers) as server, pytest.raises(StackError):
+        list(client(server).ids("books"))
+    assert server.requests[-1] == ("DELETE", "/_search/scroll", {"scroll_id": ["first"]})
+
+
 def test_documents_that_are_not_there_are_left_out() -> None:
     """The answer has only what was found."""
     docs = [{"_id": "a", "found": True, "_source": {"price": 7}}, {"_id": "b", "found": False}]
@@ -274,6 +282,15 @@ def test_documents_that_are_not_there_are_left_out() -> None:
         assert client(server).sources("books", ["a", "b"]) == {"a": {"price": 7}}
     assert server.requests[1][2] == {"ids": ["a", "b"]}
     assert "vectors" not in server.requests[1][1], "older versions refuse a parameter that they do not know"
+
+
+def test_documents_are_read_back_two_hundred_at_a_time() -> None:
+    """So that no answer becomes large; how the index returns vectors is asked once."""
+    names = [f"{number}" for number in range(401)]
+    answers = [(200, {"docs": [{"_id": names[first], "found": True, "_source": {}}]}) for first in (0, 200, 400)]
+    with rest(DEFAULTS, *answers) as server:
+        assert client(server).sources("books", names) == {"0": {}, "200": {}, "400": {}}
+    assert [len(body["ids"]) for _, _, body in server.requests[1:]] == [200, 200, 1]
 
 
 def test_documents_are_read_with_their_routings() -> None:
@@ -304,7 +321,7 @@ def test_an_index_is_described_by_its_settings_defaults_included_and_its_mapping
     answers = ((200, {"books": settings}), (200, {"books": {"mappings": {"dynamic": "strict"}}}))
     with rest(*answers) as server:
         described = client(server).described("books")
-    assert described == ({"index.mode": "logsdb", "index.codec": "default"}, {"dynamic": "strict"})
+    assert described == [({"index.mode": "logsdb", "index.codec": "default"}, {"dynamic": "strict"})]
 
 
 def test_the_index_options_of_vectors_are_those_in_effect() -> None:

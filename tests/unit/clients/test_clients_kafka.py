@@ -1,13 +1,15 @@
 """Small things of a run: Kafka's words, names, secrets, the machine."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from lab.clients import kafka
-from lab.clients.kafka import KafkaTopics, as_bytes, as_text, kafka_text
+from lab.clients.kafka import GAP, KafkaTopics, as_bytes, as_text, kafka_text, stretches
 from lab.endpoints import Access, Endpoints, is_secret
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Producer, Profile
@@ -17,7 +19,7 @@ from lab.run.load.availability import OURS
 from lab.run.load.produce import client_settings
 from lab.run.load.sink import Sink
 from lab.run.names import Names
-from lab.run.verify.accounting import distinct_letters, place_of
+from lab.run.verify.accounting import distinct_letters
 from tests.unit.messages import MakeMessage
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -182,6 +184,9 @@ def test_a_package_in_somebody_elses_repository_has_no_commit(tmp_path: Path) ->
 class RefusingConsumer:
     """A consumer of a topic with 1,009 records that it may not read."""
 
+    hidden: int | None = None
+    events: ClassVar[list[object]] = []
+
     def __init__(self, _settings: object) -> None:
         pass
 
@@ -192,8 +197,10 @@ class RefusingConsumer:
         pass
 
     def list_topics(self, topic: str, timeout: float) -> object:  # noqa: ARG002 - as Kafka's client has it
-        """One partition."""
-        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None})})
+        """One partition, or an error that says why it has none."""
+        error = None if self.hidden is None else KafkaError(self.hidden)
+        partitions = {0: None} if error is None else {}
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions=partitions, error=error)})
 
     def get_watermark_offsets(self, *_: object, **__: object) -> tuple[int, int]:
         """Its bounds, which may be asked for."""
@@ -202,8 +209,14 @@ class RefusingConsumer:
     def assign(self, _partitions: object) -> None:
         """Nobody minds."""
 
+    def committed(self, places: list[Any], timeout: float) -> list[Any]:  # noqa: ARG002 - as Kafka's client has it
+        """No answer in time."""
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
     def poll(self, _timeout: float) -> object:
-        """The refusal."""
+        """What there is to tell, and then the refusal."""
+        if self.events:
+            return self.events.pop(0)
         refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "Broker: Topic authorization failed")
         return SimpleNamespace(error=lambda: refused, partition=lambda: 0, offset=lambda: None)
 
@@ -217,16 +230,95 @@ def test_a_topic_that_may_not_be_read_is_said_at_once(monkeypatch: pytest.Monkey
     assert str(error.value) == message("topic books")
 
 
+def test_a_reader_needs_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks which broker has the group of its name, and goes on where it may not know."""
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    group = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    record = SimpleNamespace(error=lambda: None, partition=lambda: 0, offset=lambda: 0)
+    monkeypatch.setattr(RefusingConsumer, "events", [SimpleNamespace(error=lambda: group), record])
+    assert next(KafkaTopics("127.0.0.1:1").records("books")) is record
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_group_that_may_not_be_described_is_said(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage, *, is_told: bool
+) -> None:
+    """The request for its offsets only runs out of time; of a partition that may not be read, the answer says so."""
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    refused = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED if is_told else KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    place = SimpleNamespace(partition=0, offset=-1001, error=refused)
+    monkeypatch.setattr(RefusingConsumer, "events", [SimpleNamespace(error=lambda: refused)] if is_told else [None])
+    if not is_told:
+        monkeypatch.setattr(RefusingConsumer, "committed", lambda *_, **__: [place])
+    with pytest.raises(StackError) as error:
+        KafkaTopics("127.0.0.1:1").committed_offsets("books", "readers")
+    assert str(error.value) == message("group readers")
+
+
+def test_a_time_is_not_the_end_where_a_partition_does_not_tell(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage
+) -> None:
+    """Its answer has no offset, as that of a partition without a later record: nothing of it would be audited."""
+    moving = SimpleNamespace(partition=0, offset=-1001, error=KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    monkeypatch.setattr(RefusingConsumer, "offsets_for_times", lambda *_, **__: [moving], raising=False)
+    with pytest.raises(StackError) as error:
+        KafkaTopics("127.0.0.1:1").offsets_at("books", 1009)
+    assert str(error.value) == message("topic books")
+
+
+@pytest.mark.parametrize("errors", [[], [KafkaException(KafkaError(KafkaError._TRANSPORT, "broker 2 is down"))]])
+def test_groups_are_unknown_where_a_broker_does_not_list_its_own(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage, errors: list[KafkaException]
+) -> None:
+    """Records in flight would be missing; without an error there is none."""
+    topics = KafkaTopics("127.0.0.1:1")
+    listing = SimpleNamespace(result=lambda: SimpleNamespace(valid=[], errors=errors))
+    admin = SimpleNamespace(list_consumer_groups=lambda **_: listing)
+    monkeypatch.setattr(topics, "_admin", admin)
+    if not errors:
+        assert topics.groups_reading("books") == []
+        return
+    with pytest.raises(StackError) as error:
+        topics.groups_reading("books")
+    assert str(error.value) == message("broker 2 is down")
+
+
+@pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART])
+def test_a_topic_that_is_hidden_from_us_is_told_from_one_that_does_not_exist(
+    monkeypatch: pytest.MonkeyPatch, message: MakeMessage, code: int
+) -> None:
+    """A list of all topics has neither; asked for by name, a hidden one has no partitions, as if it were empty."""
+    is_hidden = code == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    monkeypatch.setattr(RefusingConsumer, "hidden", code)
+    topics = KafkaTopics("127.0.0.1:1")
+    monkeypatch.setattr(topics, "names", lambda _: {"shops"})
+    with pytest.raises(StackError if is_hidden else ProfileError) as error:
+        topics.require("books")
+    assert str(error.value) == message("topic books")
+    if is_hidden:
+        with pytest.raises(StackError, match="not authorized to describe it"):
+            list(topics.records("books"))
+    topics.require("shops")
+
+
 def test_dead_letters_without_headers_are_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sink may write none of where a record came from; each letter still counts once."""
     letters = [
-        SimpleNamespace(headers=list, key=lambda: b"k", partition=lambda: 0, offset=lambda offset=offset: offset)
+        SimpleNamespace(
+            headers=list,
+            key=lambda: b"k",
+            topic=lambda: "books-dead-letters",
+            partition=lambda: 0,
+            offset=lambda offset=offset: offset,
+        )
         for offset in range(3)
     ]
     topics = KafkaTopics("127.0.0.1:1")
     monkeypatch.setattr(topics, "records", lambda _: letters)
     distinct = distinct_letters(topics.dead_letters("books-dead-letters"))
-    assert [place_of(letter) for letter in distinct] == [f"books-dead-letters-0@{offset}" for offset in range(3)]
+    assert [str(letter.place) for letter in distinct] == [f"books-dead-letters-0@{offset}" for offset in range(3)]
 
 
 def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:
@@ -238,6 +330,29 @@ def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:
         topics.names(within_s=0.01)
     assert "complaint 1008" in str(error.value)
     assert len(str(error.value)) < 1009
+
+
+def test_places_are_read_in_stretches_without_large_gaps() -> None:
+    """Each partition by itself."""
+    places = {(0, 5), (0, 7), (0, 7 + GAP), (0, 9 + 2 * GAP), (1, 6)}
+    assert list(stretches(places)) == [(0, 5, 7 + GAP), (0, 9 + 2 * GAP, 9 + 2 * GAP), (1, 6, 6)]
+    assert list(stretches(set())) == []
+
+
+def test_records_at_some_places_are_read_without_the_rest_of_their_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is read for no place."""
+    asked: list[tuple[dict[int, int], dict[int, int]]] = []
+
+    def records(_: str, first: dict[int, int], last: dict[int, int]) -> Iterator[object]:
+        asked.append((first, last))
+        for offset in range(first[0], last[0]):
+            yield SimpleNamespace(key=lambda: b"k", value=lambda at=offset: b"%d" % at, offset=lambda at=offset: at)
+
+    topics = KafkaTopics("127.0.0.1:1")
+    monkeypatch.setattr(topics, "records", records)
+    assert topics.records_at("books", {(0, 5), (0, 7)}) == {(0, 5): (b"k", b"5"), (0, 7): (b"k", b"7")}
+    assert topics.records_at("books", set()) == {}
+    assert asked == [({0: 5}, {0: 8})]
 
 
 # --- the sink's latencies -------------------------------------------------------------------------------------------

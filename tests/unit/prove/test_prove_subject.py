@@ -66,7 +66,8 @@ class Letters:
     def records(self, topic: str) -> Iterator[Any]:
         """Messages as Kafka's client gives them."""
         assert topic == "letters"
-        places = [("__connect.errors.partition", b"0"), ("__connect.errors.offset", b"7")]
+        place = {"topic": b"books", "partition": b"0", "offset": b"7"}
+        places = [(f"__connect.errors.{name}", value) for name, value in place.items()]
         for headers, value in ((places, b""), ([], b'{"mark":"mark1n000002x"}'), ([], None)):
             yield SimpleNamespace(headers=lambda headers=headers: headers, value=lambda value=value: value)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lab.replay.dead_letters import EVERYTHING, ORIGIN_OF, REPLAY_OF, Choice, DeadLetterTopic, Letter, Place, each_once
+from lab.clients.kafka import Place
+from lab.replay.dead_letters import EVERYTHING, ORIGIN_OF, REPLAY_OF, Choice, DeadLetterTopic, Letter, each_once
 from lab.replay.transaction import Outgoing, marks_of
 
 TOPIC = "books"

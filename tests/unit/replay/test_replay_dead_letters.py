@@ -4,10 +4,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from lab.clients.kafka import Place
 from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
 from lab.records.verification import DeadLetterGroup, Ledger
-from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
+from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, groups_of, letter_of
 from lab.replay.replay import Replay, chunks, connector_for_replay, mark_after, outcomes_of, record_of, replay_config
 from tests.unit.messages import MakeMessage
 

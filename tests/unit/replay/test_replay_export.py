@@ -5,8 +5,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from lab.clients.kafka import Place
 from lab.errors import ProfileError
-from lab.replay.dead_letters import Letter, Place
+from lab.replay.dead_letters import Letter
 from lab.replay.export import content_json, document_line, letter_json, new_file
 from tests.unit.messages import MakeMessage
 

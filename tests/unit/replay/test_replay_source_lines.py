@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.replay.dead_letters import Place
+from lab.clients.kafka import Place
 from lab.replay.source_lines import RecordOfFile, SourceFile, digest_of, source_of
 from producers.dataset import DatasetError
 

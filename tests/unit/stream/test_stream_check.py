@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lab.clients.kafka import DeadLetter
+from lab.clients.kafka import DeadLetter, Place
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.run.names import Names
@@ -74,15 +74,11 @@ class Servers:
         """Documents in the index."""
         return len(self.stored)
 
-    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def described(self, _index: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Settings and mapping of an index that keeps what it is sent."""
-        return {}, {}
+        return [({}, {})]
 
-    def rebuilt_vectors(self, _index: str) -> frozenset[str]:
-        """None: every document is stored as it was sent."""
-        return frozenset()
-
-    def sources(self, _index: str, ids: Sequence[str], _routings: object) -> dict[str, Any]:
+    def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
         """Some documents."""
         return {name: self.stored[name] for name in ids if name in self.stored}
 
@@ -141,7 +137,7 @@ def test_a_sample_is_as_large_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_key_of_which_every_record_was_refused_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each record counts once, although a task that was restarted refuses it again."""
     stored = {name: document for name, document in LATEST.items() if name != "3"}
-    letters = [DeadLetter(b"3", NAMES.topic, 1, offset, "too old") for offset in (1, 4, 7, 11)]
+    letters = [DeadLetter(b"3", Place(NAMES.topic, 1, offset), "too old") for offset in (1, 4, 7, 11)]
     accounting = checked(Servers(stored, letters=letters * 2), monkeypatch)
     assert accounting == StreamAccounting(sent=29, distinct=5, stored=4, dead_lettered=4, sampled=4, problems=())
 
@@ -152,7 +148,7 @@ def test_a_key_of_which_one_record_was_accepted_is_missed(
 ) -> None:
     """Of all that were sent in two laps, and in the one under way, all but one were refused; that one is lost."""
     stored = {name: document for name, document in LATEST.items() if name != key}
-    letters = [DeadLetter(key.encode(), NAMES.topic, 1, offset, "too old") for offset in range(sent - 1)]
+    letters = [DeadLetter(key.encode(), Place(NAMES.topic, 1, offset), "too old") for offset in range(sent - 1)]
     accounting = checked(Servers(stored, letters=letters), monkeypatch)
     assert accounting.problems == (message(1, key, "missing"),)
 

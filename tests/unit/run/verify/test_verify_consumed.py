@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from lab.clients.kafka import DeadLetter
+from lab.clients.kafka import DeadLetter, Place
 from lab.run.names import Names
 from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify_consumed
@@ -64,7 +64,7 @@ TARGET = VerificationTarget(
     sample=1000,
     seed="1",
 )
-LETTER = DeadLetter(key=b"k", topic="books", partition=0, offset=7, reason="no reason given")
+LETTER = DeadLetter(b"k", Place("books", 0, 7), "no reason given")
 
 
 def problems(kafka: FakeKafka, cluster: FakeCluster | None = None) -> tuple[str, ...]:

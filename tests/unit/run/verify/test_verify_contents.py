@@ -229,3 +229,21 @@ def test_settings_and_mapping_say_how_an_index_gives_documents_back(
 ) -> None:
     """Of every version: 7.17 knows no mode, 8.4 has it in the mapping, 8.16 in the settings."""
     assert SourceRules.of(settings, mapping).kind == kind
+
+
+def test_vectors_that_are_left_out_of_a_source_are_rebuilt() -> None:
+    """As 9.2 and later do it by default, in any of the indices behind a name; no document has a form of its own."""
+    mapping = {"properties": {"vector": {"type": "dense_vector"}, "pages": {"type": "long"}}}
+    left_out = {"index.mapping.exclude_source_vectors": "true"}
+    found = SourceRules.of_all([({}, mapping), (left_out, mapping)])
+    assert found == SourceRules(vectors=frozenset({"vector"}))
+    assert SourceRules.of_all([({}, mapping)]) == SourceRules()
+    with pytest.raises(FormlessError):
+        found.form({"pages": 7})
+
+
+def test_indices_that_keep_documents_in_several_ways_are_not_compared() -> None:
+    """Which of them has a document is not known before it is compared."""
+    synthetic = {"index.mapping.source.mode": "synthetic"}
+    assert SourceRules.of_all([({}, {}), (synthetic, {})]).kind == "none"
+    assert SourceRules.of_all([(synthetic, {}), (synthetic, {})]).kind == "rebuilt"

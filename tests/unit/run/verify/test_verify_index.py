@@ -8,7 +8,7 @@ import orjson
 import pytest
 from numpy.typing import NDArray
 
-from lab.clients.kafka import DeadLetter
+from lab.clients.kafka import DeadLetter, Place
 from lab.errors import StackError
 from lab.run.names import Names
 from lab.run.verify.accounting import DeliveredRecords, altered, hash_of, hashes_of
@@ -19,7 +19,6 @@ from lab.run.verify.verify import (
     VerificationTarget,
     content_hashes,
     routings_of,
-    stored_documents,
     stored_hashes,
     verify,
 )
@@ -150,7 +149,7 @@ def test_a_missing_document_with_several_records_is_named_once(message: MakeMess
 def test_a_refused_record_is_neither_missing_nor_sampled(key_is_id: bool) -> None:  # noqa: FBT001
     """It is in the dead-letter topic, twice after a restart, with its reason."""
     kafka = FakeKafka(Prices(documents=101, books=101))
-    kafka.letters = [DeadLetter(b"book-7", TOPIC, 1, 3, "too old")] * 2
+    kafka.letters = [DeadLetter(b"book-7", Place(TOPIC, 1, 3), "too old")] * 2
     stored = index_by_key(kafka.dataset) if key_is_id else index_by_offset(kafka)
     del stored["book-7" if key_is_id else f"{TOPIC}+1+3"]
     documents, verification = verified(kafka, stored, key_is_id=key_is_id, sample=101)
@@ -180,7 +179,7 @@ def test_ids_of_offsets_have_the_sinks_prefix() -> None:
     ids = OffsetIds(Prices(), TOPIC, kafka, {1: 2}, "east:")  # type: ignore[arg-type]
     assert ids.name(1) == f"east:{TOPIC}+1+1"
     assert ids.hashes().tolist() == [hash_of(f"east:{TOPIC}+1+{offset}") for offset in (0, 1)]
-    assert ids.dead(DeadLetter(b"k", TOPIC, 1, 0, "")) == f"east:{TOPIC}+1+0".encode()
+    assert ids.dead(DeadLetter(b"k", Place(TOPIC, 1, 0), "")) == f"east:{TOPIC}+1+0".encode()
     drawn = ids.sample(2, random.Random(1), hashes_of([]))  # noqa: S311 - a sample, no secret
     assert drawn.keys() == {f"east:{TOPIC}+1+{offset}" for offset in (0, 1)}
 
@@ -199,7 +198,7 @@ def test_names_and_hashes_are_in_the_same_order() -> None:
 
 def test_a_dead_letter_has_the_id_that_its_document_would_have_had() -> None:
     """By key or by offset."""
-    letter = DeadLetter(b"book-7", TOPIC, 1, 3, "too old")
+    letter = DeadLetter(b"book-7", Place(TOPIC, 1, 3), "too old")
     assert KeyIds(Prices()).dead(letter) == b"book-7"
     assert offset_ids(p0=3).dead(letter) == f"{TOPIC}+1+3".encode()
 
@@ -277,13 +276,6 @@ def test_an_empty_index_has_no_ids() -> None:
     kafka = FakeKafka(Prices(documents=2, books=2))
     _, verification = verified(kafka, {}, key_is_id=True, sample=0)
     assert verification.problems == (Naming("2 documents", "missing"),)
-
-
-def test_documents_are_read_back_two_hundred_at_a_time() -> None:
-    """So that no answer becomes large."""
-    cluster = FakeCluster({f"{number}": {} for number in range(401)})
-    assert len(stored_documents(cluster, "books", list(cluster.stored))) == 401  # type: ignore[arg-type]
-    assert cluster.asked == [200, 200, 1]
 
 
 @dataclass(frozen=True)

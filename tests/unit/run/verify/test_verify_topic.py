@@ -10,7 +10,7 @@ import orjson
 import pytest
 from numpy.typing import NDArray
 
-from lab.clients.kafka import DeadLetter
+from lab.clients.kafka import DeadLetter, Place
 from lab.records.verification import Documents, Verification
 from lab.run.names import Names
 from lab.run.verify.accounting import DeliveredRecords
@@ -78,7 +78,7 @@ def test_one_that_was_altered_is_missing_and_another_one_there(message: MakeMess
 def test_a_refused_record_is_not_missing_from_them() -> None:
     """Its contents are those of the record that the dead letter names."""
     kafka = FakeKafka(Prices(documents=101, books=101))
-    kafka.letters = [DeadLetter(b"book-7", TOPIC, 1, 3, "too old")] * 2
+    kafka.letters = [DeadLetter(b"book-7", Place(TOPIC, 1, 3), "too old")] * 2
     stored = index_without_known_ids(kafka)
     del stored["generated-(1, 3)"]
     documents, verification = verified_without_ids(kafka, stored)
@@ -95,9 +95,9 @@ class OtherSource(FakeCluster):
     settings: dict[str, Any] = field(default_factory=dict)
     mapping: dict[str, Any] = field(default_factory=dict)
 
-    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def described(self, _index: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Its settings and its mapping."""
-        return self.settings, self.mapping
+        return [(self.settings, self.mapping)]
 
 
 def compared_in(cluster: FakeCluster, prices: Prices) -> tuple[Documents, Verification]:

@@ -91,7 +91,6 @@ class FakeCluster:
     """An index."""
 
     stored: dict[str, Any]
-    asked: list[int] = field(default_factory=list)
     failures: int = 0
     """Readings of the ids that break off after their first page."""
 
@@ -104,9 +103,9 @@ class FakeCluster:
                 raise StackError("the point in time is gone")
             yield names[first : first + 23]
 
-    def described(self, _index: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def described(self, _index: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Settings and mapping of an index that keeps what it is sent."""
-        return {}, {}
+        return [({}, {})]
 
     def contents(self, _index: str) -> Iterator[list[Any]]:
         """Every document, some at a time."""
@@ -118,13 +117,8 @@ class FakeCluster:
         """How many there are."""
         return len(self.stored)
 
-    def rebuilt_vectors(self, _index: str) -> frozenset[str]:
-        """None: every document is stored as it was sent."""
-        return frozenset()
-
     def sources(self, _index: str, ids: Sequence[str], _routings: Mapping[str, str]) -> dict[str, Any]:
         """Some documents."""
-        self.asked.append(len(ids))
         return {name: self.stored[name] for name in ids if name in self.stored}
 
 
