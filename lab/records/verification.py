@@ -5,6 +5,8 @@ from typing import Literal
 from lab.records.base import Count, Record
 from lab.records.fates import FATES
 
+NAMED_FIELDS = 5
+
 
 class Documents(Record):
     """The accounting of a run, in records; `Verification.problems` says where it does not add up.
@@ -195,6 +197,31 @@ class LedgerVerdict(Record):
 
     covers: Literal["each record once", "some records twice", "since a task's last start"] | None
     checks: tuple[LedgerCheck, ...]
+
+
+class StoredOnly(Record):
+    """Documents with a value that servers have stored without indexing it, as they list such fields in `_ignored`.
+
+    Elasticsearch lists what is malformed (`ignore_malformed`), too long (`ignore_above`), or beyond the limit of fields
+    (`ignore_dynamic_beyond_limit`); OpenSearch only what is malformed.
+
+    Attributes:
+        documents: Documents with at least one such field.
+        fields: Field → documents, most first.
+    """
+
+    documents: Count
+    fields: dict[str, Count] = {}
+
+    @property
+    def text(self) -> str:
+        """Sentence on them, with the first fields."""
+        has = "1 document has" if self.documents == 1 else f"{self.documents:,} documents have"
+        named = [f"{name} of {count:,}" for name, count in self.fields.items()]
+        rest = len(named) - NAMED_FIELDS
+        more = [f"{rest:,} more {'field' if rest == 1 else 'fields'}"] if rest > 0 else []
+        fields = ", ".join([*named[:NAMED_FIELDS], *more])
+        return f"{has} a value that is stored, not indexed{f': {fields}' if fields else ''}"
 
 
 class Verification(Record):
