@@ -221,7 +221,7 @@ class StoredOnly(Record):
         rest = len(named) - NAMED_FIELDS
         more = [f"{rest:,} more {'field' if rest == 1 else 'fields'}"] if rest > 0 else []
         fields = ", ".join([*named[:NAMED_FIELDS], *more])
-        return f"{has} a value that is stored, not indexed{f': {fields}' if fields else ''}"
+        return f"{has} a value that is stored, but not indexed in its field{f': {fields}' if fields else ''}"
 
 
 class Verification(Record):
@@ -237,6 +237,8 @@ class Verification(Record):
         dead_letters: The refused records by reason, most frequent first.
         delivery_failures: The documents that Kafka did not take, by reason, most frequent first.
         ledger: What the sink's own ledger says to it.
+        stored_only: Documents in the index with a value that is not indexed; `None` where they were not counted, as in
+            older records and in a kept index.
     """
 
     verified: bool
@@ -247,3 +249,4 @@ class Verification(Record):
     dead_letters: tuple[DeadLetterReason, ...] = ()
     delivery_failures: tuple[DeliveryFailure, ...] = ()
     ledger: LedgerVerdict | None = None
+    stored_only: StoredOnly | None = None

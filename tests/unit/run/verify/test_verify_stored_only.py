@@ -7,7 +7,12 @@ import pytest
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.records.verification import StoredOnly
+from lab.run.names import Names
+from lab.run.verify.accounting import DeliveredRecords
+from lab.run.verify.parts import verify_parts
 from lab.run.verify.stored_only import names_of, stored_only
+from lab.run.verify.verify import VerificationTarget
+from tests.unit.run.verify.worlds import TOPIC, FakeCluster, FakeKafka, Prices, index_by_key
 
 PROPERTIES = {
     "price": {"type": "double"},
@@ -61,14 +66,35 @@ def test_fields_of_objects_and_further_fields_have_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("counted", "found"), [({"price": 3}, StoredOnly(documents=3, fields={"price": 3})), (None, None)]
+)
+def test_a_run_is_verified_whether_or_not_such_documents_can_be_counted(
+    counted: Mapping[str, int] | None, found: StoredOnly | None
+) -> None:
+    """Their number is part of its verification."""
+    kafka = FakeKafka(Prices())
+    names = Names("sluice-books", TOPIC, "books")
+    records = DeliveredRecords(kafka.dataset.documents, kafka.dataset.documents, 0)
+    target = VerificationTarget(kafka.dataset, names, records, key_is_id=True, sample=0, seed="1")
+    cluster = FakeCluster(index_by_key(kafka.dataset), stored_only=counted)
+
+    _, verification, _ = verify_parts(target, kafka, cluster, lambda *_: None)  # type: ignore[arg-type]
+
+    assert (verification.problems, verification.stored_only) == ((), found)
+
+
+@pytest.mark.parametrize(
     ("found", "text"),
     [
-        (StoredOnly(documents=1, fields={"a": 1}), "1 document has a value that is stored, not indexed: a of 1"),
-        (StoredOnly(documents=1_200), "1,200 documents have a value that is stored, not indexed"),
+        (
+            StoredOnly(documents=1, fields={"a": 1}),
+            "1 document has a value that is stored, but not indexed in its field: a of 1",
+        ),
+        (StoredOnly(documents=1_200), "1,200 documents have a value that is stored, but not indexed in its field"),
         (
             StoredOnly(documents=9, fields=dict.fromkeys("abcdefg", 2)),
-            "9 documents have a value that is stored, not indexed: a of 2, b of 2, c of 2, d of 2, e of 2, "
-            "2 more fields",
+            "9 documents have a value that is stored, but not indexed in its field: a of 2, b of 2, c of 2, d of 2, "
+            "e of 2, 2 more fields",
         ),
     ],
 )
