@@ -18,12 +18,12 @@ from lab.analysis.report_page.report import write_report
 from lab.analysis.report_page.sections import machine_cpu
 from lab.analysis.report_page.summary import absent_documents
 from lab.analysis.report_page.templates import terms_in
-from lab.analysis.report_page.terminal import document_rows, figure_rows, terminal_table, verdict_line
+from lab.analysis.report_page.terminal import figure_rows, terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis, analyse, write_result
 from lab.analysis.text import figure
 from lab.records.run import Run, SinkHistograms, WarningKind
 from lab.records.samples import Sample
-from lab.records.verification import DeadLetterReason, StoredOnly, Verification
+from lab.records.verification import DeadLetterReason, Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 from tests.unit.messages import MakeMessage
 
@@ -384,19 +384,6 @@ def test_a_warning_is_a_badge_on_all_that_it_touches(tmp_path: Path) -> None:
     section = html[html.index("Where every document went") :]
     assert section[: section.index("</h2>")].count('href="#warning-') == 1
     assert 'href="#warning-dead_letters">Dead letters</a>' in section[: section.index("</h2>")]
-
-
-def test_documents_with_a_value_that_is_stored_only_stand_in_the_accounting(tmp_path: Path) -> None:
-    """On the page, with the fields, and on the terminal; a run without any says nothing of them."""
-    truth = Truth()
-    made = run(truth)
-    found = StoredOnly(documents=1009, fields={"price": 1009})
-    verification = made.verification.model_copy(update={"stored_only": found})
-    folder = analyse(written(tmp_path / "a", made.model_copy(update={"verification": verification}), samples(truth)))
-    section = write_report(folder).read_text("utf-8").partition("Where every document went")[2]
-    assert f"{found.text}." in section
-    assert ("A value only stored", "documents", "1,009") in set(document_rows(folder.result))
-    assert "not indexed in its field" not in page(tmp_path / "b", made, samples(truth))
 
 
 def test_every_warning_of_a_run_touches_something() -> None:
