@@ -14,8 +14,9 @@ WHERE: Final = {"size": 0, "track_total_hits": True, "query": {"exists": {"field
 def stored_only(cluster: ElasticsearchClient, index: str) -> StoredOnly:
     """Number of such documents in an index, nested objects not counted, and of them by field.
 
-    `_ignored` has doc values since Elasticsearch 8.15 (its `IgnoredFieldMapper`). Before that, and in OpenSearch's
-    `IgnoredFieldMapper`, it has only terms: each field of the mapping is then asked for by itself.
+    `_ignored` has doc values in indices of Elasticsearch 8.15 and later (`DOC_VALUES_FOR_IGNORED_META_FIELD` of its
+    `IndexVersions`). In older ones, and in OpenSearch's `IgnoredFieldMapper`, it has only terms, and an aggregation of
+    it is a bad request: each field of the mapping is then asked for by itself.
 
     Raises:
         StackError: The servers do not answer, or the index is closed.
