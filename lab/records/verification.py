@@ -203,7 +203,7 @@ class StoredOnly(Record):
     """Documents with a value that servers have stored without indexing it, as they list such fields in `_ignored`.
 
     Elasticsearch lists what is malformed (`ignore_malformed`), too long (`ignore_above`), or beyond the limit of fields
-    (`ignore_dynamic_beyond_limit`); OpenSearch only what is malformed (its `KeywordFieldMapper` skips what is too long).
+    (`ignore_dynamic_beyond_limit`); OpenSearch only what is malformed (its `KeywordFieldMapper` skips long values).
 
     Attributes:
         documents: Documents with at least one such field.
