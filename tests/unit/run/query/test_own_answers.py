@@ -226,8 +226,12 @@ def test_dead_letters_are_read_only_where_verification_has_found_some(
 ) -> None:
     """A run without Kafka has no topic of them."""
     read: list[str] = []
-    topics = SimpleNamespace(dead_letters=lambda topic: read.append(topic) or [SimpleNamespace(key=b"b")])
-    monkeypatch.setattr(ask, "topics_of", lambda _: topics)
+
+    def dead_letters_of(topic: str) -> list[Any]:
+        read.append(topic)
+        return [SimpleNamespace(key=b"b")]
+
+    monkeypatch.setattr(ask, "topics_of", lambda _: SimpleNamespace(dead_letters=dead_letters_of))
     monkeypatch.setattr(ask, "own_index", lambda _: {"mappings": MAPPINGS, "stored": len(ORDERS) - dead_letters})
     run: Any = SimpleNamespace(
         dataset=file_of(tmp_path / "orders.ndjson", ORDERS),
