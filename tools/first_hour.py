@@ -21,6 +21,7 @@ EXPECTATION_FAILED = 5
 
 REPLACED = {
     "BOOKS.ndjson": "books.ndjson",
+    "TOMORROW.ndjson": "books.ndjson",
     "http://localhost:9201 --kibana http://localhost:5601": "$ELASTICSEARCH_URL",
     "localhost:9092": "$KAFKA_BOOTSTRAP",
     "compare RUN RUN": "compare $(ls runs/quickstart | head -2)",

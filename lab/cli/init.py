@@ -47,7 +47,7 @@ def init(
         (f"show {chosen}", "every value"),
         ("up", "keep servers, and with them what a run rejects"),
         (f"run {chosen}", "load it once"),
-        (f"run {chosen} --path LATER", "does the mapping take a later file?"),
+        (f"mapping check {chosen} --path LATER", "does the mapping take a later file?"),
         (f"suite {chosen}", "which setting is faster"),
     ):
         console.print(f"  ./sluice {command}  [dim]# {what}[/dim]", soft_wrap=True)

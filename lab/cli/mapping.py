@@ -14,7 +14,7 @@ from rich.markup import escape
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.result import analyse_suite
 from lab.cli import complete
-from lab.cli.mapping_display import analyzers_text, show_beside_dynamic, show_costs, show_proposal
+from lab.cli.mapping_display import Rejected, analyzers_text, show_beside_dynamic, show_check, show_costs, show_proposal
 from lab.cli.options import OutputOptions, ServerOptions, with_groups
 from lab.cli.suite import PlanOption, SeedOption, SuiteOptions, perform
 from lab.cli.wishes import SAMPLE, DryRunOption, KeyOption, SampleOption, WishOptions
@@ -30,10 +30,9 @@ from lab.mapping.check import (
     refuse_rejections,
     rejected_text,
     types_of,
-    values_not_indexed,
 )
 from lab.mapping.proposal import Proposal, corrected, propose
-from lab.mapping.sample import Sample, documents_of, extent_of, read_sample
+from lab.mapping.sample import Sample, documents_of, documents_taken, extent_of, opened, read_sample, text_on
 from lab.mapping.suites import PROFILE, Documents, against_dynamic, begun_units, most_units, without_each
 from lab.mapping.types import Wishes
 from lab.mapping.units import Unit, disk_bytes, grouped, units_of, with_disk_bytes
@@ -41,6 +40,7 @@ from lab.profiles import load_profile
 from lab.profiles.files import REPOSITORY, file_of, is_there
 from lab.profiles.loader import override
 from lab.profiles.mapping import FOLDER, load_mapping
+from lab.run.verify.stored_only import stored_only
 from lab.suite.folder import find_suite
 from lab.targets.choose import servers_of
 from producers.dataset import DatasetError
@@ -50,18 +50,23 @@ LOAD_BYTES = 48_000_000
 """Documents of each load of a comparison: some seconds on 2 cores."""
 
 CHECKED_NOT = "not checked: a server may reject documents"
+LARGER = "; --sample reads more"
 REMEDY = "store such a field without searching it: --no-search FIELD"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 VersionOption = Annotated[str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.")]
+MappingArgument = Annotated[
+    str,
+    typer.Argument(metavar="MAPPING", help="A file of mappings/, without .json.", autocompletion=complete.mappings),
+]
 MinutesOption = Annotated[float | None, typer.Option(min=1, help="Longest time of the comparison; by default 10.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue its comparison, which was interrupted.")]
 
 
 @app.callback()
 def mapping() -> None:
-    """Propose a mapping for a file, or measure what each field of one costs."""
+    """Propose a mapping for a file, hold a later file against it, or measure what each of its fields costs."""
 
 
 @app.command()
@@ -91,7 +96,7 @@ def infer(
     read = read_sample(file, sample, key)
     if not resume:
         wishes = wanted.wishes(read.key)
-        proposal = proposed(path, read, (sample, wishes), cluster_on(file, elasticsearch, options) if check else None)
+        proposal = proposed(path, read, (sample, wishes), cluster_on(file, elasticsearch, servers) if check else None)
         if dry_run:
             console.print(f"not written: {path}\n{escape(proposal.text)}", soft_wrap=True)
         else:
@@ -102,14 +107,14 @@ def infer(
 
 
 @contextlib.contextmanager
-def cluster_on(path: str, version: str | None, options: SuiteOptions) -> Iterator[ElasticsearchClient]:
+def cluster_on(path: str, version: str | None, on: ServerOptions) -> Iterator[ElasticsearchClient]:
     """The Elasticsearch of a target, which runs meanwhile.
 
     Args:
         path: The file of documents.
         version: Of Elasticsearch; `None` for the default.
     """
-    servers = servers_of(options.on.target, options.on.target_file)
+    servers = servers_of(on.target, on.target_file)
     stated = {"dataset.path": path} | ({} if version is None else {"elasticsearch.version": version})
     profile = servers.fitted(load_profile(PROFILE, overrides=[override(*each) for each in stated.items()]))
     with servers.held(), closing(cluster_of(servers.target(profile).endpoints)) as client:
@@ -139,7 +144,7 @@ def proposed(
     most, wishes = wanted
     # Before any server: what can be refused whatever types servers have is.
     proposal, checked = propose(read, wishes, lambda _: checking is not None), CHECKED_NOT
-    console.print(escape(f"read {read.text}" + ("" if read.whole else "; --sample reads more")), soft_wrap=True)
+    console.print(escape(f"read {read.text}{LARGER * (not read.whole)}"), soft_wrap=True)
     if checking is not None:
         with checking as cluster:
             proposal = propose(read, wishes, types_of(cluster))
@@ -158,11 +163,10 @@ def checked_on(
         VerificationError: More documents are rejected than are tolerated.
     """
     read, most, wishes = of
-    lenient = [field.name for field in proposal.fields if "ignore_malformed" in field.choice.declaration]
     with index_for_check(cluster, proposal.content) as index:
         done = index_documents(cluster, index, documents_of(read.path, most, read.extent))
         settings = cluster.index_settings(index)
-        stored = values_not_indexed(cluster, index, lenient)
+        stored = stored_only(cluster, index).fields
     refuse_rejections(done, f"{path}: not written", [REMEDY], wishes.tolerated)
     indexed = done.documents - done.rejected
     outcome = f"{rejected_text(done)}; a run sends them to the dead letters" if done.rejected else "none rejected"
@@ -196,13 +200,32 @@ def compare_with_dynamic(name: str, documents: Documents, options: SuiteOptions)
     return status
 
 
+@app.command("check")
+@with_groups
+def check_file(
+    name: MappingArgument,
+    *,
+    path: Annotated[str, typer.Option("--path", metavar="FILE", help="Your documents, in any form (docs/files.md).")],
+    sample: SampleOption = SAMPLE,
+    elasticsearch: VersionOption = None,
+    servers: ServerOptions,
+) -> int:
+    """Index a file with a mapping, as far as --sample goes; exit status 1 if a document is rejected, 0 if none is."""
+    mapping, extent, rejected = load_mapping(name), opened(path, sample), Rejected()
+    with cluster_on(path, elasticsearch, servers) as cluster, index_for_check(cluster, mapping) as index:
+        done = index_documents(cluster, index, documents_taken(path, sample, extent), on_rejection=rejected.add)
+        stored = stored_only(cluster, index)
+    console.print(
+        escape(f"read {text_on(path, done.documents, extent)}{LARGER * (extent == 'spread')}"), soft_wrap=True
+    )
+    show_check(done, rejected, stored)
+    return 1 if done.rejected else 0
+
+
 @app.command()
 @with_groups
 def explain(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="MAPPING", help="A file of mappings/, without .json.", autocompletion=complete.mappings),
-    ],
+    name: MappingArgument,
     *,
     on: Annotated[
         str, typer.Option("--path", "--on", metavar="FILE", help="Your documents, in any form (docs/files.md).")
@@ -233,7 +256,7 @@ def explain(
             documents = replace(documents, path=str(accepted), count=load_count(str(accepted)))
     else:
         accepted.unlink(missing_ok=True)
-        with cluster_on(on, elasticsearch, options) as cluster:
+        with cluster_on(on, elasticsearch, servers) as cluster:
             chosen = grouped(sized_units(cluster, name, units, (on, sample)), most)
             documents = accepted_documents(cluster, name, documents, accepted)
     suite = without_each(name, chosen, documents)

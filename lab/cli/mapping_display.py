@@ -1,16 +1,22 @@
 """What `sluice mapping` shows: fields with their types and reasons, a comparison, and the costs of fields."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rich.markup import escape
 
 from lab.analysis.suite.folder import SuiteRecords
+from lab.cli.dead_letters_display import print_groups, shown
 from lab.console import console, table_of
+from lab.mapping.check import Indexed, Rejection
 from lab.mapping.costs import beside_dynamic, costs_of, rejected
 from lab.mapping.proposal import LATER, Proposal, ProposedField
 from lab.mapping.suites import DYNAMIC
 from lab.mapping.units import Unit
 from lab.records.suite import SuiteResult
+from lab.records.verification import DeadLetterGroup, StoredOnly
+from lab.replay.dead_letters import FIRST_NAMED, Letter, Place, groups_of, kind_of
+from lab.run.verify.refusal_reasons import Reason
 
 MEASURED_HERE = (
     "of used books with 5 offers (docs/measurements/suites.md), each such document took 0.37 to 0.39 times the CPU of "
@@ -63,6 +69,44 @@ def analyzers_text(settings: Mapping[str, object]) -> list[str]:
         for name, value in settings.items()
         if name.startswith(prefix) and name.endswith(suffix)
     ]
+
+
+class Rejected:
+    """Documents that a mapping rejects, in groups as a run's dead letters are; the first of each kind are kept."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[Reason, str | None]] = Counter()
+        self._first: list[Letter] = []
+        self._lines: dict[Place, str] = {}
+
+    def add(self, rejection: Rejection) -> None:
+        """Count one more."""
+        place = Place("", 0, self._counts.total())
+        letter = Letter(place, place, place, None, rejection.document, (), 0, rejection.answer)
+        kind = kind_of(letter)
+        self._counts[kind] += 1
+        if self._counts[kind] <= FIRST_NAMED:
+            self._first.append(letter)
+            self._lines[place] = str(rejection.where)
+
+    @property
+    def groups(self) -> list[DeadLetterGroup]:
+        """By reason and field, most frequent first, with the value that failed of the first document of each."""
+        groups = [
+            each.model_copy(update={"records": self._counts[Reason(each.status, each.type, each.cause), each.field]})
+            for each in groups_of(self._first, self._lines, values=True)
+        ]
+        return sorted(groups, key=lambda group: -group.records)
+
+
+def show_check(done: Indexed, rejected: Rejected, stored: StoredOnly) -> None:
+    """Number of documents that are indexed, those that are rejected, and those with a value that is only stored."""
+    outcome = f"{done.rejected:,} rejected, which a run sends to the dead letters" if done.rejected else "none rejected"
+    console.print(f"checked: {done.documents - done.rejected:,} of {done.documents:,} documents indexed, {outcome}")
+    if done.rejected:
+        print_groups(rejected.groups)
+    if stored.documents:
+        console.print(escape(shown(stored.text)), soft_wrap=not console.is_terminal)
 
 
 def show_beside_dynamic(suite: SuiteRecords, result: SuiteResult, mapping: str) -> None:

@@ -37,10 +37,13 @@ class Rejection:
     Attributes:
         where: Its place in the file.
         reason: Elasticsearch's, without what it quotes of the document.
+        answer: Status, type and reason in full: it may quote the document.
     """
 
     where: object
     reason: str
+    answer: str = ""
+    document: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -114,8 +117,12 @@ def index_documents(
     index: str,
     documents: Iterable[tuple[object, bytes]],
     clock: Callable[[], float] = time.monotonic,
+    on_rejection: Callable[[Rejection], None] = lambda _: None,
 ) -> Indexed:
     """Index documents, each given with its place in the file, and make them searchable.
+
+    Args:
+        on_rejection: Told of each document that is rejected.
 
     Raises:
         StackError: The servers do not answer, or refuse a whole request, or the index does not hold what they accepted.
@@ -126,6 +133,7 @@ def index_documents(
     for batch in batches(documents):
         for number, rejection in bulk(cluster, index, batch):
             places.add(total + number)
+            on_rejection(rejection)
             if len(rejections) < MOST_NAMED:
                 rejections.append(rejection)
         total += len(batch)
@@ -159,10 +167,12 @@ def bulk(
     _, answer = cluster.request("POST", f"/{index}/_bulk?{shown}", body)
     if not answer["errors"]:
         return
-    for number, ((where, _), item) in enumerate(zip(batch, answer["items"], strict=True)):
+    for number, ((where, document), item) in enumerate(zip(batch, answer["items"], strict=True)):
         outcome = item["index"]
         if "error" in outcome:
-            yield number, Rejection(where, reason_text(int(outcome["status"]), outcome["error"]))
+            status, error = int(outcome["status"]), outcome["error"]
+            full = f"{status} {error.get('type', '')}: {error.get('reason', '')}"
+            yield number, Rejection(where, reason_text(status, error), full, document)
 
 
 def reason_text(status: int, error: Mapping[str, Any]) -> str:
@@ -174,17 +184,6 @@ def reason_text(status: int, error: Mapping[str, Any]) -> str:
     cause = error.get("caused_by") or {}
     why = reason_of(f"{status} {cause.get('type', '')}: {cause.get('reason', '')}").cause if cause else ""
     return f"{general.cause} ({why})" if why.strip("… ") else general.cause
-
-
-def values_not_indexed(cluster: ElasticsearchClient, index: str, fields: Sequence[str]) -> dict[str, int]:
-    """Field → documents of which the servers have stored a value without indexing it; without fields that have none."""
-    if not fields:
-        return {}
-    filters = {name: {"term": {"_ignored": name}} for name in fields}
-    body = {"size": 0, "aggs": {"fields": {"filters": {"filters": filters}}}}
-    _, answer = cluster.request("POST", f"/{index}/_search", body)
-    counts = {name: int(of["doc_count"]) for name, of in answer["aggregations"]["fields"]["buckets"].items()}
-    return {name: count for name, count in counts.items() if count}
 
 
 def refuse_rejections(indexed: Indexed, what: str, remedies: Sequence[str] = (), tolerated: float = 0.0) -> None:

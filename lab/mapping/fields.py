@@ -16,6 +16,8 @@ MOST_CHILDREN = 200
 DEEPEST = 18
 """Elasticsearch takes 20 levels; an object at this one still has room for its fields."""
 VALUES_TOLD_APART = 1000
+OBJECT = "{…}"
+"""Stands for an object where values are shown."""
 YEARS = range(1000, 10_000)
 """Numbers that servers read as a year where a field has dates in ISO 8601."""
 SENTENCE_WORDS, PROSE_WORDS = 3, 8
@@ -295,7 +297,7 @@ class Field:
         if isinstance(value, list):
             self.see_array(value, document)
         elif isinstance(value, dict):
-            self.count("object", "an object", document)
+            self.count("object", OBJECT, document)
             self.keys = None
             self.objects += 1
             self.see_object(value, document, in_array=in_array)
@@ -340,7 +342,7 @@ class Field:
             for name in names:
                 assert at is not None  # noqa: S101 - the loop ends where there is none
                 if at is not self:
-                    at.count("object", "an object", document)
+                    at.count("object", OBJECT, document)
                 if (at := at.child(name)) is None:
                     break
             else:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from lab.mapping.fields import NONE, Field, Tally
+from lab.mapping.fields import NONE, OBJECT, Field, Tally
 from lab.mapping.values import EPOCHS, READ_BY, WRITTEN_AS, ways_of
 
 LONGEST_SHOWN = 20
@@ -42,7 +42,8 @@ class Odd:
 
 def quoted(tally: Tally) -> str:
     """The first value of several, and its place."""
-    return f"{tally.first[:LONGEST_SHOWN]!r}, {place_text(tally.origin.where)}"
+    value = OBJECT if tally.first == OBJECT else repr(tally.first[:LONGEST_SHOWN])
+    return f"{value}, {place_text(tally.origin.where)}"
 
 
 def other_century(others: Tally, count: int, unit: str) -> str:

@@ -68,10 +68,15 @@ class Sample:
     @property
     def text(self) -> str:
         """Text on the documents read."""
-        name, count = Path(self.path).name, f"{self.documents:,} documents"
-        if self.documents == 1:
-            return f"the only document of {name}" if self.whole else f"one document of {name}"
-        return f"all {count} of {name}" if self.whole else f"{count} of {name}, spread over the file"
+        return text_on(self.path, self.documents, self.extent)
+
+
+def text_on(path: str, documents: int, extent: Extent) -> str:
+    """Text on so many documents read of a file."""
+    name, count, whole = Path(path).name, f"{documents:,} documents", extent == "whole"
+    if documents == 1:
+        return f"the only document of {name}" if whole else f"one document of {name}"
+    return f"all {count} of {name}" if whole else f"{count} of {name}, spread over the file"
 
 
 class _Reading:
@@ -141,10 +146,7 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
         ProfileError: The file cannot be read or holds nothing, or lines do not serve: the first of them are named.
     """
     reading = _Reading(key)
-    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ProfileError(
-            f"{path}: got a stream, expected a file, which is read more than once; write it to one first"
-        )
+    refuse_stream(path)
     try:
         extent = extent_of(path, most, has_key=key is not None)
         reading.take_all(documents_of(path, most, extent))
@@ -161,6 +163,46 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
     found = key or next(iter(unique), None)
     repeats = (read or reading.counts.result).repeats.get(found, 0) if found else 0
     return Sample(path, reading.documents, extent, reading.root, found, repeats, total, has_ids and key is None)
+
+
+def refuse_stream(path: str) -> None:
+    """Raise ProfileError if the path is that of a pipe or a device."""
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ProfileError(
+            f"{path}: got a stream, expected a file, which is read more than once; write it to one first"
+        )
+
+
+def opened(path: str, most: int) -> Extent:
+    """Way to sample a file of documents.
+
+    Raises:
+        ProfileError: It cannot be read, or holds none.
+    """
+    refuse_stream(path)
+    try:
+        extent = extent_of(path, most)
+        is_empty = extent == "whole" and next(all_documents(path), None) is None
+    except DatasetError as error:
+        raise ProfileError(str(error)) from error
+    if is_empty:
+        raise ProfileError(f"{path}: is empty, expected documents")
+    return extent
+
+
+def documents_taken(path: str, most: int, extent: Extent) -> Iterator[tuple[object, bytes]]:
+    """The documents of a sample, as `documents_of` gives them.
+
+    Raises:
+        ProfileError: A run refuses one of them before it is sent.
+    """
+    reading = _Reading(None)
+    try:
+        for where, line in documents_of(path, most, extent):
+            reading.checked(where, line)
+            yield where, line
+    except DatasetError as error:
+        raise ProfileError(str(error)) from error
 
 
 def uniqueness(path: str, names: Sequence[str], key: str | None) -> Uniqueness | None:

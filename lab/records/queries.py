@@ -23,6 +23,7 @@ class QuestionAnswers(Record):
         took: The same in µs: Elasticsearch's own time, summed over the requests of an answer; it tells whole ms.
         not_computed: Why no right answer could be computed: then answers are compared with the first one to the same
             request, `wrong` counts those that differ from it, and none is called right.
+        left_out: Rejected documents (dead letters) that the right answers leave out.
     """
 
     name: str
@@ -39,6 +40,7 @@ class QuestionAnswers(Record):
     service_time: str
     took: str
     not_computed: str | None = None
+    left_out: Count = 0
 
     @property
     def as_expected(self) -> bool:

@@ -113,6 +113,7 @@ class WarningKind(StrEnum):
     SHARD_MOVED = "shard_moved"
     DEAD_LETTERS = "dead_letters"
     NOT_INDEXED = "not_indexed"
+    STORED_ONLY = "stored_only"
     SHORT_WINDOW = "short_window"
     DID_NOT_KEEP_UP = "did_not_keep_up"
     DRIVER_LIMITED = "driver_limited"

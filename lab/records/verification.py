@@ -5,6 +5,8 @@ from typing import Literal
 from lab.records.base import Count, Record
 from lab.records.fates import FATES
 
+NAMED_FIELDS = 5
+
 
 class Documents(Record):
     """The accounting of a run, in records; `Verification.problems` says where it does not add up.
@@ -197,6 +199,31 @@ class LedgerVerdict(Record):
     checks: tuple[LedgerCheck, ...]
 
 
+class StoredOnly(Record):
+    """Documents with a value that servers have stored without indexing it, as they list such fields in `_ignored`.
+
+    Elasticsearch lists what is malformed (`ignore_malformed`), too long (`ignore_above`), or beyond the limit of fields
+    (`ignore_dynamic_beyond_limit`); OpenSearch only what is malformed (its `KeywordFieldMapper` skips long values).
+
+    Attributes:
+        documents: Documents with at least one such field.
+        fields: Field → documents, most first.
+    """
+
+    documents: Count
+    fields: dict[str, Count] = {}
+
+    @property
+    def text(self) -> str:
+        """Sentence on them, with the first fields."""
+        has = "1 document has" if self.documents == 1 else f"{self.documents:,} documents have"
+        named = [f"{name} of {count:,}" for name, count in self.fields.items()]
+        rest = len(named) - NAMED_FIELDS
+        more = [f"{rest:,} more {'field' if rest == 1 else 'fields'}"] if rest > 0 else []
+        fields = ", ".join([*named[:NAMED_FIELDS], *more])
+        return f"{has} a value that is stored, but not indexed in its field{f': {fields}' if fields else ''}"
+
+
 class Verification(Record):
     """Verdict on a run: the documents stored are the documents produced.
 
@@ -210,6 +237,8 @@ class Verification(Record):
         dead_letters: The refused records by reason, most frequent first.
         delivery_failures: The documents that Kafka did not take, by reason, most frequent first.
         ledger: What the sink's own ledger says to it.
+        stored_only: Documents in the index with a value that is not indexed; `None` where they were not counted, as in
+            older records and in a kept index.
     """
 
     verified: bool
@@ -220,3 +249,4 @@ class Verification(Record):
     dead_letters: tuple[DeadLetterReason, ...] = ()
     delivery_failures: tuple[DeliveryFailure, ...] = ()
     ledger: LedgerVerdict | None = None
+    stored_only: StoredOnly | None = None

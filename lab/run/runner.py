@@ -178,7 +178,7 @@ class _RunUnderWay:
         queries = self.run.profile.queries
         assert queries is not None  # noqa: S101 - or the run would not be here
         self.run.progress.begin("query", "asking questions", queries.repeats)
-        self.questions = ask_questions(self.run, queries)
+        self.questions = ask_questions(self.run, queries, self.documents.dead_lettered or 0)
         self.void_for(problems_of(self.questions))
 
     def collect(self) -> None:

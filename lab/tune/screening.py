@@ -9,7 +9,7 @@ import scipy
 from pydantic import JsonValue
 
 from lab.analysis.text import quantity
-from lab.analysis.tune.estimates import CONFIDENCE, LEAST_FREEDOM, Measured, given_up, rows
+from lab.analysis.tune.estimates import CONFIDENCE, LEAST_FREEDOM, LEAST_OF_A_LEVEL, Measured, given_up, rows
 from lab.analysis.tune.screening import LESS, MORE
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
@@ -45,8 +45,8 @@ class Screening(Search):
 
     @property
     def fewest_runs(self) -> int:
-        """Those of a design without its mirror image: fewer do not tell the effects of its settings apart."""
-        return self.runs_of_block
+        """Those that tell a large effect by itself; fewer tell nothing."""
+        return 2 * LEAST_OF_A_LEVEL
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """Stage of as many blocks as the time holds, the last one in part; `None` where it holds no half of one."""

@@ -25,6 +25,8 @@ from lab.mapping.sample import documents_of, read_sample
 from lab.mapping.suites import Documents
 from lab.mapping.types import UNINDEXED, Wishes
 from lab.mapping.units import disk_bytes, units_of, with_disk_bytes
+from lab.records.verification import StoredOnly
+from lab.run.verify.stored_only import stored_only
 from lab.stack import server
 from lab.stack.artifacts import read_lock
 from producers.registry import make_dataset
@@ -231,6 +233,51 @@ def test_infer_checks_its_mapping_on_the_servers_that_run(sluice: Sluice, tmp_pa
         assert client.index_owner(INDEX) is None
 
 
+def test_check_says_what_a_later_file_breaks_and_what_is_stored_only(
+    sluice: Sluice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the servers say of each document by itself; it leaves no index behind."""
+    monkeypatch.chdir(tmp_path)
+    path = write_ndjson(tmp_path / "odd.ndjson", [odd_document(number) for number in range(211)])
+    (tmp_path / "mappings").mkdir()
+    tolerant = ODD | {"at": {"type": "date", "ignore_malformed": True}}
+    (tmp_path / "mappings/odd.json").write_bytes(orjson.dumps({"mappings": {"dynamic": False, "properties": tolerant}}))
+    with closing(ElasticsearchClient(sluice.stack.endpoints().elasticsearch_urls)) as client:
+        rejected = rejected_numbers(client, path.read_bytes().splitlines(), tolerant)
+
+        done = sluice("mapping", "check", "odd", "--path", "odd.ndjson")
+
+        assert (done.status, done.errors) == (1, "")
+        assert f"checked: {211 - len(rejected)} of 211 documents indexed, {len(rejected)} rejected" in done.output
+        rows = [re.split(r"\s*│\s*", line.strip(" │")) for line in done.output.splitlines()]
+        assert [(row[2], row[3]) for row in rows if row[0] == "400"] == [("4", "17"), ("1", "8")]
+        assert "n: 299" in done.output
+        assert "1 document has a value that is stored, but not indexed in its field: at of 1" in done.output
+        assert client.index_owner(INDEX) is None
+
+
+@pytest.mark.parametrize("aggregates", [True, False])
+def test_values_that_are_stored_only_are_counted_on_each_version(
+    cluster: ElasticsearchClient, monkeypatch: pytest.MonkeyPatch, *, aggregates: bool
+) -> None:
+    """Also where `_ignored` cannot be aggregated, which is asked for first; a nested object's with its document."""
+    if not aggregates:
+        monkeypatch.setattr("lab.run.verify.stored_only.MOST_FIELDS", -1)
+    lenient = {"type": "byte", "ignore_malformed": True}
+    properties = {
+        "n": lenient,
+        "name": {"type": "text", "fields": {"raw": {"type": "keyword", "ignore_above": 3}}},
+        "of": {"type": "nested", "properties": {"n": lenient}},
+    }
+    documents = [{"n": "x"}, {"n": 1, "name": "long"}, {"n": 1}, {"n": "y", "of": [{"n": "x"}, {"n": "y"}]}]
+
+    with index_for_check(cluster, {"mappings": {"properties": properties}}) as index:
+        index_documents(cluster, index, [("here", orjson.dumps(document)) for document in documents])
+        found = stored_only(cluster, index)
+
+    assert found == StoredOnly(documents=3, fields={"n": 2, "name.raw": 1, "of.n": 1})
+
+
 def test_explain_leaves_out_what_servers_reject_and_begins_with_the_largest_field(
     sluice: Sluice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,9 +326,9 @@ def odd_document(number: int) -> dict[str, Any]:
     }
 
 
-def rejected_numbers(client: ElasticsearchClient, lines: list[bytes]) -> list[int]:
+def rejected_numbers(client: ElasticsearchClient, lines: list[bytes], properties: Mapping[str, Any] = ODD) -> list[int]:
     """Numbers of the documents that servers reject, each sent by itself."""
-    with index_for_check(client, {"mappings": {"dynamic": False, "properties": ODD}}) as index:
+    with index_for_check(client, {"mappings": {"dynamic": False, "properties": properties}}) as index:
         answers = [client.request("POST", f"/{index}/_doc", line, accept=(400,)) for line in lines]
     return [number for number, (status, _) in enumerate(answers) if status == 400]
 

@@ -16,6 +16,7 @@ from producers.dataset import Dataset
 from producers.registry import make_dataset
 
 DOCUMENTS = 503
+REJECTED = 7
 SEARCHES = 100
 INDEX = "own-answers"
 KEYWORD = {"type": "keyword"}
@@ -155,8 +156,8 @@ SEARCH = st.fixed_dictionaries(
 )
 
 
-def indexed(elasticsearch: httpx.Client, made: list[dict[str, Any]]) -> None:
-    """Have the documents in an index of their own."""
+def indexed(elasticsearch: httpx.Client, made: list[dict[str, Any]]) -> frozenset[bytes]:
+    """Have the documents in an index of their own; the keys of those that the server rejects."""
     elasticsearch.delete(f"/{INDEX}", params={"ignore_unavailable": True})
     settings_of = {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"}
     elasticsearch.put(f"/{INDEX}", json={"settings": settings_of, "mappings": MAPPINGS}).raise_for_status()
@@ -164,7 +165,8 @@ def indexed(elasticsearch: httpx.Client, made: list[dict[str, Any]]) -> None:
     body = "".join(json.dumps(line) + "\n" for line in lines)
     headers = {"content-type": "application/x-ndjson"}
     answer = elasticsearch.post(f"/{INDEX}/_bulk", params={"refresh": True}, content=body.encode(), headers=headers)
-    assert answer.json()["errors"] is False
+    items = [item["index"] for item in answer.json()["items"]]
+    return frozenset(item["_id"].encode() for item in items if item["status"] == 400)
 
 
 def file_of(made: list[dict[str, Any]], path: Path) -> Dataset:
@@ -174,16 +176,22 @@ def file_of(made: list[dict[str, Any]], path: Path) -> Dataset:
 
 
 def test_computed_answers_are_those_of_the_server(elasticsearch: httpx.Client, tmp_path: Path) -> None:
-    """Counts and aggregations over keywords, numbers, booleans and dates, with absent and repeated values."""
+    """Counts and aggregations over keywords, numbers, booleans and dates, with absent and repeated values.
+
+    Documents that the server rejects are part of no answer.
+    """
     made = documents(random.Random(1))  # noqa: S311 - a sample
-    indexed(elasticsearch, made)
+    made += [{**document, "id": f"r{number}", "small": 128 + number} for number, document in enumerate(made[:REJECTED])]
+    rejected = indexed(elasticsearch, made)
+    assert rejected == {b"r%d" % number for number in range(REJECTED)}
     dataset = file_of(made, tmp_path / "own.ndjson")
 
     @settings(max_examples=SEARCHES, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
     @given(SEARCH)
     def holds(request: dict[str, Any]) -> None:
-        own = OwnAnswers(Question(question="?", dataset="file", request=request), dataset, MAPPINGS, DOCUMENTS)
-        assert own.not_computed is None
+        question = Question(question="?", dataset="file", request=request)
+        own = OwnAnswers(question, dataset, MAPPINGS, DOCUMENTS, rejected=rejected)
+        assert (own.not_computed, own.left_out) == (None, REJECTED)
         right = own.right({})
         assert right is not None
         response = elasticsearch.post(f"/{INDEX}/_search", json=request)

@@ -19,6 +19,7 @@ TOUCHED: Mapping[WarningKind, tuple[str, ...]] = {
     WarningKind.SHARD_MOVED: (*RATES, *TIMES, SAMPLES),
     WarningKind.DEAD_LETTERS: (DOCUMENTS,),
     WarningKind.NOT_INDEXED: (DOCUMENTS,),
+    WarningKind.STORED_ONLY: (DOCUMENTS,),
     WarningKind.SHORT_WINDOW: RATES,
     WarningKind.DID_NOT_KEEP_UP: (*RATES, "end_to_end", "lag_records"),
     WarningKind.DRIVER_LIMITED: RATES,

@@ -51,6 +51,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         samples_lost(run, cut),
         dead_letters(run),
         not_indexed(run),
+        values_stored_only(run),
         driver_limited(run, cut.window, limit),
         busy_machine(run, cut.window),
         late_producer(run),
@@ -215,6 +216,20 @@ def not_indexed(run: Run) -> RunWarning | None:
         " converter or transform of the connector failed on them or removed them",
         remedy="look into the failure store (`GET NAME::failures/_search`), at the pipeline, or into the worker's log"
         " (`errors.log.enable`); `errors.deadletterqueue.topic.name` keeps what a converter fails on",
+    )
+
+
+def values_stored_only(run: Run) -> RunWarning | None:
+    """Documents of which queries find every field but one or a few."""
+    found = run.verification.stored_only
+    if found is None or not found.documents:
+        return None
+    return RunWarning(
+        kind=WarningKind.STORED_ONLY,
+        seen=found.text,
+        likely_cause="such values are malformed for their field (`ignore_malformed`) or longer than its `ignore_above`",
+        remedy="queries do not find them: correct the mapping or the documents, or leave it so if nobody searches them;"
+        " the search `_exists_:_ignored` gives the documents",
     )
 
 

@@ -80,16 +80,23 @@ def compared_questions(run: Run) -> Iterator[str]:
             yield f"{each.name}: {compared_text(answers, each.wrong, each.not_computed)}"
         elif each.wrong and each.expected_wrong:
             yield f"{each.name}: {count(each.wrong)} of {count(answers)} answers are wrong, as the profile expects."
+    yield from (f"{each.name}: {left_out_text(each)}" for each in run.questions if each.left_out)
 
 
 def question_verdict(question: QuestionAnswers) -> str:
     """Sentence on right and wrong answers."""
     if question.not_computed:
         return compared_text(question.answers, question.wrong, question.not_computed)
+    rest = f" {left_out_text(question)}" if question.left_out else ""
     if not question.wrong:
-        return f"All {count(question.answers)} answers are right."
+        return f"All {count(question.answers)} answers are right.{rest}"
     wrong = f"{count(question.wrong)} of {count(question.answers)} answers are wrong, such as {question.first_wrong}"
-    return f"{wrong}; the profile expects that." if question.expected_wrong else f"{wrong}."
+    return f"{wrong}; the profile expects that.{rest}" if question.expected_wrong else f"{wrong}.{rest}"
+
+
+def left_out_text(question: QuestionAnswers) -> str:
+    """Sentence on the rejected documents, of which no answer tells."""
+    return f"Right answers leave out the rejected documents (dead letters): {count(question.left_out)}."
 
 
 COST_METRICS = ("cpu_s_per_million_docs", "cpu_cores_mean", "rss_bytes_max", "disk_write_bytes", "major_page_faults")

@@ -251,6 +251,8 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
     ):
         if records is not None:
             yield name, "documents", count(records)
+    if (stored_only := result.verification.stored_only) and stored_only.documents:
+        yield "A value only stored", "documents", count(stored_only.documents)
     if result.verification.contents == "as rebuilt":
         yield "Compared as rebuilt", "documents", count(result.documents.sampled)
     if result.verification.not_compared:

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from lab.clients.elasticsearch import error_reason
 from lab.clients.http import HttpService
-from lab.clients.target import cluster_of
+from lab.clients.target import cluster_of, topics_of
 from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
 from lab.extensions import Answer
@@ -237,8 +237,11 @@ def at(tree: Any, path: str) -> Any:
 # --- the questions of a profile ---
 
 
-def ask_questions(run: RunContext, queries: Queries) -> tuple[QuestionAnswers, ...]:
+def ask_questions(run: RunContext, queries: Queries, dead_letters: int = 0) -> tuple[QuestionAnswers, ...]:
     """Ask every question of the profile.
+
+    Args:
+        dead_letters: Records of the run that were rejected, as verification has found.
 
     Raises:
         ProfileError: Elasticsearch refuses a request.
@@ -246,22 +249,31 @@ def ask_questions(run: RunContext, queries: Queries) -> tuple[QuestionAnswers, .
     """
     questions = {name: load_question(name, run.root) for name in queries.questions}
     run.progress.update(0, "computing the right answers")
-    own = own_answers(run, questions)
+    own = own_answers(run, questions, dead_letters)
     answers = right_answers(questions, run.dataset, queries, own)
     with question_client(run) as client:
         return tuple(
             ask_question(run, queries, question, repeats, client).model_copy(
-                update={"not_computed": own[question[0]].not_computed if question[0] in own else None}
+                update={
+                    name: getattr(own[question[0]], name) for name in ("not_computed", "left_out") if question[0] in own
+                }
             )
             for question, repeats in zip(questions.items(), answers, strict=True)
         )
 
 
-def own_answers(run: RunContext, questions: Mapping[str, Question]) -> dict[str, OwnAnswers]:
+def own_answers(run: RunContext, questions: Mapping[str, Question], dead_letters: int = 0) -> dict[str, OwnAnswers]:
     """Right answers to the questions about the user's own file, by their names."""
     about_it = {name: question for name, question in questions.items() if question.is_about_a_file}
     index = own_index(run) if about_it else {}
-    return {name: OwnAnswers(question, run.dataset, **index) for name, question in about_it.items()}
+    rejected = rejected_keys(run) if about_it and dead_letters else frozenset()
+    return {name: OwnAnswers(question, run.dataset, **index, rejected=rejected) for name, question in about_it.items()}
+
+
+def rejected_keys(run: RunContext) -> frozenset[bytes]:
+    """Keys of the run's records that are dead letters."""
+    letters = topics_of(run.target.endpoints).dead_letters(run.names.dead_letter_topic)
+    return frozenset(letter.key for letter in letters)
 
 
 def own_index(run: RunContext) -> dict[str, Any]:

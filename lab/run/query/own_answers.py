@@ -8,7 +8,7 @@ are those of Elasticsearch's reference: query DSL, aggregations and field types,
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -373,10 +373,14 @@ def check_unchanged(changed: str | None) -> None:
         raise NotComputedError(f"`{changed}` may change what is in the index")
 
 
-def check_complete(dataset: Dataset, stored: int) -> None:
-    """Raise NotComputedError unless the index holds every document of the file, each under a key of its own."""
-    if not len(dataset.latest()) == dataset.documents == stored:
-        raise NotComputedError(f"the index holds {stored:,} documents of {dataset.documents:,} in the file")
+def check_complete(dataset: Dataset, stored: int, rejected: int) -> None:
+    """Raise NotComputedError unless the index holds every document of the file that was not rejected.
+
+    Each must have a key of its own: otherwise nobody knows which of several documents was rejected.
+    """
+    if not len(dataset.latest()) == dataset.documents == stored + rejected:
+        beside = f", beside {rejected:,} rejected ones" if rejected else ""
+        raise NotComputedError(f"the index holds {stored:,} documents of {dataset.documents:,} in the file{beside}")
 
 
 class OwnAnswers:
@@ -385,32 +389,45 @@ class OwnAnswers:
     Args:
         stored: Documents in the index.
         changed: As `changed_by` gives it.
+        rejected: Keys of the documents that are dead letters, which right answers leave out.
 
     Attributes:
         not_computed: Why; `None` where they are.
+        left_out: Rejected documents that are no part of the right answers.
     """
 
     def __init__(
-        self, question: Question, dataset: Dataset, mappings: Json, stored: int, *, changed: str | None = None
+        self,
+        question: Question,
+        dataset: Dataset,
+        mappings: Json,
+        stored: int,
+        *,
+        changed: str | None = None,
+        rejected: Collection[bytes] = (),
     ) -> None:
         import duckdb  # noqa: PLC0415 - only these questions need its 70 MB
 
         self._request, self._mappings = question.request or {}, mappings
         self._duckdb = duckdb.connect(config=DUCKDB)
         self.not_computed: str | None = None
+        self.left_out = 0
         try:
             check_unchanged(changed)
             fields = fields_used(question, mappings)
-            check_complete(dataset, stored)
-            self._load(list(fields.values()), dataset)
+            check_complete(dataset, stored, len(rejected))
+            self.left_out = dataset.documents - self._load(list(fields.values()), dataset, rejected)
         except NotComputedError as reason:
             self.not_computed = str(reason)
 
-    def _load(self, fields: Sequence[Field], dataset: Dataset) -> None:
+    def _load(self, fields: Sequence[Field], dataset: Dataset, rejected: Collection[bytes]) -> int:
+        """Fill the tables with all documents but the rejected ones; how many they are."""
         rows: list[tuple[list[int], list[Any]]] = [([], []) for _ in fields]
         number = 0
         for batch in dataset.batches(0, dataset.documents):
-            for _, content in batch:
+            for key, content in batch:
+                if key in rejected:
+                    continue
                 document = json.loads(content, parse_int=whole_number)
                 for field, (places, held) in zip(fields, rows, strict=True):
                     values = [field.value(value) for value in values_in(document, field.source.split("."))]
@@ -419,6 +436,8 @@ class OwnAnswers:
                     places.extend([number] * len(kept))
                     held.extend(kept)
                 number += 1
+        if number + len(rejected) != dataset.documents:
+            raise NotComputedError("a dead letter has a key that no document of the file has")
         for field, (_, held) in zip(fields, rows, strict=True):
             # No order of summing them, in any shard or bucket, then overflows.
             if field.type == "double" and math.isinf(sum(map(abs, held))):
@@ -429,6 +448,7 @@ class OwnAnswers:
             self._duckdb.register("read", {"doc": np.array(places, np.int64), "v": np.array(held, of_type)})
             values_of = f"SELECT doc, v::{field.sql_type} AS v FROM read"  # noqa: S608 - made of our own words
             self._duckdb.execute(f"CREATE TABLE {field.table} AS {values_of}")
+        return number
 
     def right(self, values: Mapping[str, str | int]) -> Answer | None:
         """The right answer for these values; `None` where none can be computed."""

@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
+from lab.errors import StackError
 from lab.records.verification import DeadLetterReason, Documents, Verification
 from lab.run.verify.accounting import REASONS, DeliveredRecords, delivery_problems, recorded
+from lab.run.verify.stored_only import stored_only
 from lab.run.verify.verify import VerificationTarget, verify
 
 Accounting = tuple[Documents, Verification]
@@ -25,15 +28,16 @@ def verify_parts(
         The accounting of the run, its verification, and the accounting of each index; empty for a single one.
     """
     if len(target.names.indices) == 1:
-        return *verify(target, kafka, cluster, on_progress), {}
+        documents, verification = verify(target, kafka, cluster, on_progress)
+        return documents, with_stored_only(verification, cluster, target.names.index), {}
     accountings: dict[str, Accounting] = {}
     for part in target.parts:
         shown = progress_after(sum(documents.indexed for documents, _ in accountings.values()), on_progress)
-        documents = part.dataset.documents
-        records = DeliveredRecords(documents)
+        expected = part.dataset.documents
+        records = DeliveredRecords(expected)
         if target.records.delivered is not None:
             in_topic = sum(kafka.end_offsets(part.names.topic).values())
-            records = DeliveredRecords(documents, in_topic, max(0, documents - in_topic))
+            records = DeliveredRecords(expected, in_topic, max(0, expected - in_topic))
         own = replace(
             part,
             records=records,
@@ -42,7 +46,16 @@ def verify_parts(
             shares_dead_letters=True,
         )
         accountings[part.names.index] = verify(own, kafka, cluster, shown)
-    return *total_accounting(accountings, target), {index: documents for index, (documents, _) in accountings.items()}
+    documents, verification = total_accounting(accountings, target)
+    by_index = {index: own for index, (own, _) in accountings.items()}
+    return documents, with_stored_only(verification, cluster, target.names.index), by_index
+
+
+def with_stored_only(verification: Verification, cluster: ElasticsearchClient, index: str) -> Verification:
+    """The verification with the documents of which a value is not indexed; without them where nobody can count them."""
+    with suppress(StackError):
+        return verification.model_copy(update={"stored_only": stored_only(cluster, index)})
+    return verification
 
 
 def progress_after(done: int, on_progress: Callable[[int, str], None]) -> Callable[[int, str], None]:

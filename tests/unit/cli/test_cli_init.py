@@ -86,7 +86,7 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
         message("./sluice show used-books"),
         message("./sluice up"),
         message("./sluice run used-books"),
-        message("./sluice run used-books --path"),
+        message("./sluice mapping check used-books --path"),
         message("./sluice suite used-books"),
     ]
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from lab.analysis.figures.limits import limited_by
-from lab.analysis.figures.warnings import not_indexed, warnings
+from lab.analysis.figures.warnings import not_indexed, values_stored_only, warnings
 from lab.analysis.figures.windows import windows
 from lab.records.result import Limit
 from lab.records.run import RunWarning, WarningKind
 from lab.records.samples import Sample
+from lab.records.verification import StoredOnly
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, with_warnings
 from tests.unit.messages import MakeMessage
 
@@ -161,6 +162,21 @@ def test_documents_that_are_not_in_the_index_are_warned_of(message: MakeMessage)
     assert warned is not None
     assert (warned.kind, warned.seen) == (WarningKind.NOT_INDEXED, message("1,011", "115,069", "1,009", 2))
     assert not_indexed(made) is None
+
+
+def test_values_that_are_stored_only_are_warned_of() -> None:
+    """Of a run that has none, or has not counted them, nothing is said."""
+    made = run(Truth())
+
+    def warned(found: StoredOnly | None) -> RunWarning | None:
+        verification = made.verification.model_copy(update={"stored_only": found})
+        return values_stored_only(made.model_copy(update={"verification": verification}))
+
+    found = StoredOnly(documents=1009, fields={"price": 1009})
+    told = warned(found)
+    assert told is not None
+    assert (told.kind, told.seen) == (WarningKind.STORED_ONLY, found.text)
+    assert warned(StoredOnly(documents=0)) is warned(None) is None
 
 
 def test_garbage_collection_for_a_tenth_of_the_time_is_memory_pressure(message: MakeMessage) -> None:

@@ -84,6 +84,15 @@ def test_answers_that_were_compared_with_each_other_are_not_called_right() -> No
     assert line == f"{apart.name}: {text}"
 
 
+def test_what_right_answers_leave_out_is_told() -> None:
+    """In the report and on the terminal."""
+    without = question().model_copy(update={"left_out": 113})
+    text = "Right answers leave out the rejected documents (dead letters): 113."
+    assert question_verdict(without) == f"All 7 answers are right. {text}"
+    (line,) = compared_questions(run(Truth()).model_copy(update={"questions": (question(), without)}))
+    assert line == f"{without.name}: {text}"
+
+
 def test_wrong_answers_that_are_expected_are_told_as_such() -> None:
     """Beside the check mark of a verified run, a red number of them would be a riddle."""
     expected = question().model_copy(update={"wrong": 2, "expected_wrong": True})

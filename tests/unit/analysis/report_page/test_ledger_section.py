@@ -1,4 +1,4 @@
-"""The sink's ledger in report and terminal: shown as a table, and in the terminal only when it does not balance."""
+"""The accounting in report and terminal; the sink's ledger, in the terminal only when it does not balance."""
 
 import re
 from pathlib import Path
@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from lab.analysis.report_page.report import write_report
-from lab.analysis.report_page.terminal import terminal_table, verdict_line
+from lab.analysis.report_page.terminal import document_rows, terminal_table, verdict_line
 from lab.analysis.result import analyse, write_result
 from lab.records.result import Result
 from lab.records.run import Run
-from lab.records.verification import Ledger, LedgerCheck, LedgerVerdict, SinkLedger, TaskLedger
+from lab.records.verification import Ledger, LedgerCheck, LedgerVerdict, SinkLedger, StoredOnly, TaskLedger
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 PART = Ledger(
@@ -149,3 +149,17 @@ def test_a_run_whose_index_keeps_what_it_is_sent_says_nothing_of_it(tmp_path: Pa
     told = terminal(tmp_path, compared("as stored", 1000))
     assert "ompared" not in told
     assert "ids only" not in told
+
+
+def test_documents_with_a_value_that_is_stored_only_stand_in_the_accounting(tmp_path: Path) -> None:
+    """On the page, with the fields, and on the terminal; a run without any says nothing of them."""
+    truth = Truth()
+    made = run(truth)
+    found = StoredOnly(documents=1009, fields={"price": 1009})
+    verification = made.verification.model_copy(update={"stored_only": found})
+    folder = analyse(written(tmp_path / "a", made.model_copy(update={"verification": verification}), samples(truth)))
+    section = write_report(folder).read_text("utf-8").partition("Where every document went")[2]
+    assert f"{found.text}." in section
+    assert ("A value only stored", "documents", "1,009") in set(document_rows(folder.result))
+    without = analyse(written(tmp_path / "b", made, samples(truth)))
+    assert "not indexed in its field" not in write_report(without).read_text("utf-8")

@@ -3,6 +3,7 @@
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.models import Queries, Sink
 from lab.profiles.questions import Question
+from lab.run.query import ask
 from lab.run.query.ask import fingerprint_of
 from lab.run.query.draw import bound_questions
 from lab.run.query.own_answers import OwnAnswers, changed_by, whole_answer, why_not_computed
@@ -205,6 +207,60 @@ def test_without_every_document_in_the_index_nothing_is_computed(tmp_path: Path)
     question = Question(question="?", dataset="file", request={"size": 0})
     answers = OwnAnswers(question, file_of(tmp_path / "orders.ndjson", ORDERS), MAPPINGS, stored=2)
     assert (answers.right({}), "2 documents of 3" in str(answers.not_computed)) == (None, True)
+
+
+def test_rejected_documents_are_left_out_of_the_right_answer(tmp_path: Path) -> None:
+    """Also one whose value no field takes; they are counted."""
+    rejected = {"id": "z", "country": {"code": "KR"}, "total": 7}
+    question = Question(question="?", dataset="file", request={"size": 0, "query": {"term": {"country": "KR"}}})
+    dataset = file_of(tmp_path / "orders.ndjson", [ORDERS[0], rejected, *ORDERS[1:]])
+
+    answers = OwnAnswers(question, dataset, MAPPINGS, stored=3, rejected={b"z"})
+
+    assert (answers.not_computed, answers.left_out, answers.right({})) == (None, 1, {"hits": [2]})
+
+
+@pytest.mark.parametrize("dead_letters", [0, 1])
+def test_dead_letters_are_read_only_where_verification_has_found_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead_letters: int
+) -> None:
+    """A run without Kafka has no topic of them."""
+    read: list[str] = []
+
+    def dead_letters_of(topic: str) -> list[Any]:
+        read.append(topic)
+        return [SimpleNamespace(key=b"b")]
+
+    monkeypatch.setattr(ask, "topics_of", lambda _: SimpleNamespace(dead_letters=dead_letters_of))
+    monkeypatch.setattr(ask, "own_index", lambda _: {"mappings": MAPPINGS, "stored": len(ORDERS) - dead_letters})
+    run: Any = SimpleNamespace(
+        dataset=file_of(tmp_path / "orders.ndjson", ORDERS),
+        names=SimpleNamespace(dead_letter_topic="dead"),
+        target=SimpleNamespace(endpoints=None),
+    )
+
+    answers = ask.own_answers(run, {"q": Question(question="?", dataset="file", request={"size": 0})}, dead_letters)
+
+    assert (read, answers["q"].right({})) == (["dead"] * dead_letters, {"hits": [3 - dead_letters]})
+
+
+@pytest.mark.parametrize(
+    ("stored", "rejected", "why"),
+    [
+        (2, {b"c", b"absent"}, "the index holds 2 documents of 3 in the file, beside 2 rejected ones"),
+        (2, {b"absent"}, "a dead letter has a key that no document of the file has"),
+    ],
+)
+def test_where_nobody_knows_which_documents_were_rejected_nothing_is_computed(
+    tmp_path: Path, stored: int, rejected: set[bytes], why: str
+) -> None:
+    """As of a dead letter that a replay has indexed since, or one of another file."""
+    question = Question(question="?", dataset="file", request={"size": 0})
+    dataset = file_of(tmp_path / "orders.ndjson", ORDERS)
+
+    answers = OwnAnswers(question, dataset, MAPPINGS, stored, rejected=rejected)
+
+    assert (answers.not_computed, answers.right({}), answers.left_out) == (why, None, 0)
 
 
 def test_of_a_response_what_ties_and_versions_leave_as_it_is_counts() -> None:

@@ -93,6 +93,16 @@ class FakeCluster:
     stored: dict[str, Any]
     failures: int = 0
     """Readings of the ids that break off after their first page."""
+    stored_only: Mapping[str, int] | None = field(default_factory=dict)
+    """Field → documents of which its value is not indexed; `None` where that cannot be counted."""
+
+    def request(self, _method: str, _path: str, _body: object, **_: Any) -> tuple[int, Any]:
+        """Count such documents."""
+        if self.stored_only is None:
+            raise StackError("a breaker has tripped")
+        buckets = [{"key": name, "doc_count": count} for name, count in self.stored_only.items()]
+        total = {"value": max(self.stored_only.values(), default=0)}
+        return 200, {"hits": {"total": total}, "aggregations": {"fields": {"buckets": buckets}}}
 
     def ids(self, _index: str) -> Iterator[list[str]]:
         """Every id, some at a time."""
