@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from lab.analysis.suite.folder import SuiteRecords
 from lab.cli.dead_letters_display import print_groups, shown
+from lab.clients.kafka import Place
 from lab.console import console, table_of
 from lab.mapping.check import Indexed, Rejection
 from lab.mapping.costs import beside_dynamic, costs_of, rejected
@@ -15,7 +16,7 @@ from lab.mapping.suites import DYNAMIC
 from lab.mapping.units import Unit
 from lab.records.suite import SuiteResult
 from lab.records.verification import DeadLetterGroup, StoredOnly
-from lab.replay.dead_letters import FIRST_NAMED, Letter, Place, groups_of, kind_of
+from lab.replay.dead_letters import FIRST_NAMED, Letter, groups_of, kind_of
 from lab.run.verify.refusal_reasons import Reason
 
 MEASURED_HERE = (
