@@ -45,7 +45,7 @@ class Screening(Search):
 
     @property
     def fewest_runs(self) -> int:
-        """Those of a design without its mirror image: fewer do not tell the effects of its settings apart."""
+        """Runs of a design without its mirror image: fewer do not tell the effects of its settings apart."""
         return self.runs_of_block
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
