@@ -45,7 +45,7 @@ class Screening(Search):
 
     @property
     def fewest_runs(self) -> int:
-        """Those that tell a large effect by itself; fewer tell nothing."""
+        """Runs that tell a large effect by itself; fewer tell nothing."""
         return 2 * LEAST_OF_A_LEVEL
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
