@@ -84,7 +84,8 @@ def secured(folder: Path) -> ServerSpec:
     config = folder / "node" / "config"
     for file in certificate(folder):
         shutil.copy(file, config / file.name)
-    roles = {name: {"indices": indices} for name, indices in ROLES.items()}
+    # Without the anchors that YAML has for equal lists, and Elasticsearch does not read.
+    roles = orjson.loads(orjson.dumps({name: {"indices": indices} for name, indices in ROLES.items()}))
     (config / "roles.yml").write_text(yaml.safe_dump(roles))
     (config / "users").write_text("".join(f"{name}:{hashed(SECRET)}\n" for name in (*ROLES, "superuser")))
     (config / "users_roles").write_text("".join(f"{name}:{name}\n" for name in (*ROLES, "superuser")))
@@ -174,7 +175,8 @@ def broker(sluice: Sluice, topic: Stream) -> Iterator[str]:
         for user, acls in ACLS.items()
         for kind, name, operation in acls
     ]
-    for made in AdminClient({"bootstrap.servers": topic.bootstrap}).create_acls(allowed).values():
+    admin = AdminClient({"bootstrap.servers": topic.bootstrap})
+    for made in admin.create_acls(allowed).values():
         made.result()
     yield f"127.0.0.1:{port}"
     config.write_text(before)
@@ -230,13 +232,11 @@ def test_a_role_that_may_only_read_is_enough(driver: Sluice, folder: Path, topic
 def test_what_may_not_be_read_is_no_finding(
     driver: Sluice, folder: Path, topic: Stream, cluster: str, *, user: str, index: str, named: str
 ) -> None:
-    """One of the indices behind an alias, each index but by its alias, the settings of an index, anything."""
+    """An index behind an alias but not the alias, the alias but no index, documents but no settings, nothing at all."""
     target = target_of(folder, topic.bootstrap, cluster, user)
-    done = asked(driver, target, "trace", "key-7", "--topic", TOPIC, "--index", index)
-    assert (done.status, named in done.errors, "missing" in done.output) == (3, True, False)
-    done = asked(driver, target, "audit", TOPIC, index)
-    # By an alias every document is seen, and none has to be looked at again in its own index.
-    assert done.status == 0 if user == "of_alias" else (done.status, named in done.errors) == (3, True)
+    for words in (("audit", TOPIC, index), ("trace", "key-7", "--topic", TOPIC, "--index", index)):
+        done = asked(driver, target, *words)
+        assert (done.status, named in done.errors, "missing" in done.output) == (3, True, False)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_what_the_cluster_hides_without_a_word_is_said(
         ("reads", ("--group", GROUP), 0, "every record of the range is in the index"),
         ("reads", (), 0, GROUP),
         ("groupless", (), 0, "no consumer group is known"),
-        ("groupless", ("--group", GROUP), 3, f"group {GROUP}: its offsets cannot be read"),
+        ("groupless", ("--group", GROUP), 3, "Group authorization failed"),
         ("describes", (), 3, f"topic {TOPIC}: not authorized to read it"),
         ("stranger", (), 3, f"topic {TOPIC}: not authorized to describe it"),
     ],
