@@ -37,6 +37,8 @@ from tests.integration.conftest import Finished, Sluice
 from tests.integration.search_servers import spec_of
 from tests.integration.test_remote_guarded import certificate
 
+pytestmark = pytest.mark.long
+
 TOPIC, GROUP = "role-books", "role-readers"
 KEYS = 31
 SECRET = "hunter-of-roles"
