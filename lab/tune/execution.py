@@ -192,24 +192,30 @@ class StageExecution(SuiteExecution):
     """A stage, which ends within the time of its tune.
 
     Attributes:
-        kept_runs: Runs that must fit between its end and the tune's, from the first run that counts on.
         to_confirm: Runs of the fewest blocks of a confirmation; 0 where there is none to come.
+        room_s: Time that was left when the first run that counts was to begin; 0 before.
         least_runs: Runs of the stage that are worth their time.
         fewest_runs: Runs below which it tells nothing.
         what: Noun that needs them all.
     """
 
-    kept_runs = 0
     to_confirm = 0
+    room_s = 0.0
     least_runs = fewest_runs = 0
     what = ""
 
     def until_s(self) -> float:
-        """Time by which the last run must have ended, in seconds that the suite has taken."""
-        return self.limit_s - self.kept_runs * self.durations_s()[START]
+        """Time by which the last run must have ended, in seconds that the suite has taken.
+
+        A confirmation keeps its time as long as the stage has some beside it, by what runs take now: where those that
+        count take longer than the warm-up told, a stage would otherwise end at once, and nothing be told.
+        """
+        run_s = self.durations_s()[START]
+        is_room = self.room_s >= (self.to_confirm + self.least_runs) * run_s
+        return self.limit_s - (self.to_confirm * run_s if is_room else 0.0)
 
     def look_ahead(self) -> None:
-        """Keep the time of a confirmation; or say, once servers are warm, that the time is too short.
+        """Say, once servers are warm, that the time is too short for a confirmation.
 
         Raises:
             NoTimeError: What is left of it would tell nothing.
@@ -219,7 +225,7 @@ class StageExecution(SuiteExecution):
         text = room_text(minutes, left_s=left_s, run_s=run_s, needed=needed, what=self.what) if needed else ""
         if text and not self.counted and left_s < self.fewest_runs * run_s:
             raise NoTimeError(minutes, self.spent_s(), text)
-        self.kept_runs = 0 if text else self.to_confirm
+        self.room_s = left_s
         self.progress.warned(text)
 
 

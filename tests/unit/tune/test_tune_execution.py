@@ -2,6 +2,7 @@
 
 from math import log
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,10 @@ from lab.cli.tune import OneDataset
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.profiles.spaces import Start
-from lab.records.suite import SuiteRun
+from lab.records.result import Result
+from lab.records.suite import SuiteRun, Variant
 from lab.records.tune import START, Candidate, Stage, TunePlan
+from lab.run.folder import RunFolder
 from lab.suite.loads import LoadSizes
 from lab.suite.plan import RUN_BASE_S
 from lab.tune.execution import ForgivingBench, Profiles, walls_s
@@ -58,6 +61,28 @@ def test_a_time_without_a_confirmation_is_told_before_a_run_counts(
     assert {each.stage.kind for each in result.stages} == {"mixed"}
     assert (result.chosen, result.recommended, result.is_known) == (None, (), False)
     assert result.headline == message("Not confirmed", 8, "tasks=2 +29 %", "Keep the start")
+
+
+class SlowerThanWarm(Bench):
+    """Servers whose runs that count take longer than the warm-up told, as where a neighbour has come."""
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, **how: Any) -> Result:
+        """A run of either kind."""
+        self.now_s += 0.0 if warm_up else 30.0
+        return super().run(variant, folder, warm_up=warm_up, **how)
+
+
+@pytest.mark.parametrize("minutes", [8, 10, 12])
+def test_a_mix_has_its_time_where_runs_that_count_are_slower_than_the_warm_up(
+    tmp_path: Path, plan: TunePlan, start: Start, minutes: float
+) -> None:
+    """The time of a confirmation, which would not fit any more, is not kept: the mix would end after one run."""
+    folder = TuneFolder.begin(tmp_path, plan.model_copy(update={"minutes": minutes}))
+    bench = SlowerThanWarm(GAINS)
+    execution(folder, start, bench).execute()
+    counted = [run for _, stage in folder.stages() for run in stage.runs() if run.block]
+    assert len(counted) == 8
+    assert bench.now_s - BEGUN_S <= 66 * minutes
 
 
 def test_a_confirmation_is_not_repeated_into_the_time_of_nobody(tmp_path: Path, plan: TunePlan, start: Start) -> None:
