@@ -1,6 +1,8 @@
 """Single nodes of any engine, beside the session's own servers."""
 
 import contextlib
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -49,6 +51,18 @@ def spec_of(wanted: Release, folder: Path, settings: Mapping[str, object] | None
         user=user,
         extra_settings=settings,
     )
+
+
+@contextlib.contextmanager
+def servers_folder() -> Iterator[Path]:
+    """A folder of servers' files, which Elasticsearch's unprivileged user may not have below pytest's own."""
+    made = Path(tempfile.mkdtemp(prefix="sluice-test-"))
+    made.chmod(0o755)
+    try:
+        yield made
+    finally:
+        server.stop_processes(server.marked_processes(made))
+        shutil.rmtree(made, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,7 +33,7 @@ from lab.stack.server import ServerSpec
 from lab.stack.shape import StackShape
 from tests.integration.audit_faults import Stream, document
 from tests.integration.conftest import Finished, Sluice
-from tests.integration.search_servers import spec_of
+from tests.integration.search_servers import servers_folder, spec_of
 from tests.integration.test_remote_guarded import certificate
 
 pytestmark = pytest.mark.long
@@ -117,13 +116,8 @@ def folder() -> Iterator[Path]:
     """A folder that Elasticsearch's unprivileged user may enter."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate, and is not there")
-    made = Path(tempfile.mkdtemp(prefix="sluice-roles-"))
-    made.chmod(0o755)
-    try:
+    with servers_folder() as made:
         yield made
-    finally:
-        server.stop_processes(server.marked_processes(made))
-        shutil.rmtree(made, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ from lab.engines import DEFAULT, Release
 from lab.engines.elasticsearch import ELASTICSEARCH
 from lab.engines.opensearch import OPENSEARCH
 from lab.errors import StackError
-from lab.stack import server
 from lab.stack.artifacts import read_lock
 from lab.stack.jdk import JVM_OPTIONS
 from tests.integration.plugin_builds import copy_of_the_project
-from tests.integration.search_servers import java_for, running, spec_of
+from tests.integration.search_servers import java_for, running, servers_folder, spec_of
 from tools.maven import maven
 
 pytestmark = pytest.mark.timeout(900)
@@ -91,13 +89,8 @@ def outcome(wanted: Release, folder: Path) -> list[Case]:
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     """Where the servers' files are, which Elasticsearch's unprivileged user may not have below pytest's own."""
-    made = Path(tempfile.mkdtemp(prefix="sluice-test-"))
-    made.chmod(0o755)
-    try:
+    with servers_folder() as made:
         yield made
-    finally:
-        server.stop_processes(server.marked_processes(made))
-        shutil.rmtree(made, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
