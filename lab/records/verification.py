@@ -217,7 +217,7 @@ class StoredOnly(Record):
     def text(self) -> str:
         """Sentence on them, with the first fields."""
         has = "1 document has" if self.documents == 1 else f"{self.documents:,} documents have"
-        named = [f"{name} of {count:,}" for name, count in self.fields.items()]
+        named = [f"{name} in {count:,}" for name, count in self.fields.items()]
         rest = len(named) - NAMED_FIELDS
         more = [f"{rest:,} more {'field' if rest == 1 else 'fields'}"] if rest > 0 else []
         fields = ", ".join([*named[:NAMED_FIELDS], *more])

@@ -252,7 +252,7 @@ def test_check_says_what_a_later_file_breaks_and_what_is_stored_only(
         rows = [re.split(r"\s*│\s*", line.strip(" │")) for line in done.output.splitlines()]
         assert [(row[2], row[3]) for row in rows if row[0] == "400"] == [("4", "17"), ("1", "8")]
         assert "n: 299" in done.output
-        assert "1 document has a value that is stored, but not indexed in its field: at of 1" in done.output
+        assert "1 document has a value that is stored, but not indexed in its field: at in 1" in done.output
         assert client.index_owner(INDEX) is None
 
 

@@ -111,7 +111,7 @@ def test_what_is_rejected_is_shown_by_field_with_a_value_and_lines(
         "[byte] in document with id '…'. 4",
         "n: 299 7",
     ]
-    assert lines[-1] == "2 documents have a value that is stored, but not indexed in its field: price of 2"
+    assert lines[-1] == "2 documents have a value that is stored, but not indexed in its field: price in 2"
     assert cluster.indices == {}
 
 

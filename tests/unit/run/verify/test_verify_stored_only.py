@@ -88,13 +88,13 @@ def test_a_run_is_verified_whether_or_not_such_documents_can_be_counted(
     [
         (
             StoredOnly(documents=1, fields={"a": 1}),
-            "1 document has a value that is stored, but not indexed in its field: a of 1",
+            "1 document has a value that is stored, but not indexed in its field: a in 1",
         ),
         (StoredOnly(documents=1_200), "1,200 documents have a value that is stored, but not indexed in its field"),
         (
             StoredOnly(documents=9, fields=dict.fromkeys("abcdefg", 2)),
-            "9 documents have a value that is stored, but not indexed in its field: a of 2, b of 2, c of 2, d of 2, "
-            "e of 2, 2 more fields",
+            "9 documents have a value that is stored, but not indexed in its field: a in 2, b in 2, c in 2, d in 2, "
+            "e in 2, 2 more fields",
         ),
     ],
 )
