@@ -69,7 +69,8 @@ UNLIMITED_BYTES = 1 << 62
 
 INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache"
 INDEX_FILTER = ",".join(["_shards.failed", *(f"_all.*.{field}" for field in SHARD_FIELDS.values())])
-COPIES_FILTER = ",".join(f"indices.*.shards.*.routing.{field}" for field in ("primary", "node"))
+PROCESSED = "polling_ingest_stats.message_processor_stats.total_processed_count"
+COPIES_FILTER = ",".join(f"indices.*.shards.*.{field}" for field in ("routing.primary", "routing.node", PROCESSED))
 EACH_INDEX_FILTER = ",".join(f"indices.*.primaries.{SHARD_FIELDS[name]}" for name in IndexCounters.model_fields)
 NODES_PATH = "_nodes/stats/jvm,process,os,thread_pool,indices/indexing,segments,merge"
 NODES_FILTER = ",".join(["nodes.*.name", *(f"nodes.*.{field}" for field in NODE_FIELDS.values())])
@@ -80,6 +81,10 @@ class ElasticsearchReader:
 
     Where shards are it asks once it has seen several nodes: on a single one they cannot move. `filter_path` keeps each
     answer to about 1 kB per node, so that being watched costs the server little.
+
+    Args:
+        is_pulled: Whether the index reads a topic itself. `indexing.index_total` stays 0 then (OpenSearch 3.8.0); what
+            its primary shards have processed stands for it, attempts and rejected documents included.
     """
 
     def __init__(
@@ -90,7 +95,9 @@ class ElasticsearchReader:
         timeout_s: float,
         now: Callable[[], float],
         access: HttpAccess = OPEN,
+        is_pulled: bool = False,
     ) -> None:
+        self._is_pulled = is_pulled
         self._urls = tuple(url.rstrip("/") for url in urls)
         self._index = index
         self._index_filter = f"{INDEX_FILTER},{EACH_INDEX_FILTER}" if "," in index else INDEX_FILTER
@@ -131,10 +138,14 @@ class ElasticsearchReader:
 
     def _index_stats(self, base: str) -> Any:
         url = f"{base}/{self._index}/{INDEX_PATH}"
-        if self._has_several_nodes:
+        if self._is_pulled or self._has_several_nodes:
             stats = self._get(url, level="shards", filter_path=f"{self._index_filter},{COPIES_FILTER}")
         else:
             stats = self._get(url, filter_path=self._index_filter)
+        if self._is_pulled:
+            pulled = pulled_documents(stats.get("indices", {}))
+            for half in stats["_all"].values():
+                half["indexing"]["index_total"] += pulled
         if failed := stats.get("_shards", {}).get("failed"):
             raise LookupError(f"{failed} shards did not answer")
         return stats
@@ -150,6 +161,12 @@ class ElasticsearchReader:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def pulled_documents(indices: Mapping[str, Any]) -> int:
+    """Records that primary shards have read from their topic and processed, out of a `_stats` answer by shards."""
+    shards = [copies for stats in indices.values() for copies in stats.get("shards", {}).values()]
+    return sum(_at(copy, PROCESSED) or 0 for copies in shards for copy in copies if copy["routing"]["primary"])
 
 
 def shard_counters(stats: Mapping[str, Any]) -> ShardCounters:

@@ -86,6 +86,7 @@ class Sources:
         any_connector: Name of the sink connector, whoever made it; `None` where there is none: its state is asked for.
         reads_ages: Whether the sink is asked for the ages of its records now and then, as of a stream.
         containers: `None` for servers that are processes of this machine, or are elsewhere.
+        is_pulled: Whether the index reads the topic itself.
     """
 
     endpoints: Endpoints
@@ -96,6 +97,7 @@ class Sources:
     containers: Containers | None = None
     any_connector: str | None = None
     reads_ages: bool = False
+    is_pulled: bool = False
 
 
 def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]) -> dict[str, Reader]:
@@ -103,7 +105,12 @@ def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]
     endpoints, access = sources.endpoints, sources.endpoints.access
     readers: dict[str, Reader] = {
         "elasticsearch": ElasticsearchReader(
-            endpoints.elasticsearch_urls, sources.index, timeout_s=timeout_s, now=now, access=access.elasticsearch
+            endpoints.elasticsearch_urls,
+            sources.index,
+            timeout_s=timeout_s,
+            now=now,
+            access=access.elasticsearch,
+            is_pulled=sources.is_pulled,
         )
     }
     if sources.topic:

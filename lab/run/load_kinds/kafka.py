@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
+from lab.extensions import PIPELINES
 from lab.monitor import Sources
 from lab.profiles.index_settings import refresh_interval_s
 from lab.profiles.models import Drain, Recorded, Stream
@@ -63,12 +64,13 @@ class KafkaLoading(Loading[L]):
 
     def sources(self) -> Sources:
         """Servers, index, topic and connector that the sampler reads."""
-        connector = self.run.names.connector
+        connector, sink = self.run.names.connector, self.run.profile.sink
         return replace(
             super().sources(),
             topic=self.run.names.topic,
             connector=connector if self.sink.keeps_ledger else None,
-            any_connector=connector if self.run.profile.sink.is_connector else None,
+            any_connector=connector if sink.is_connector else None,
+            is_pulled=sink.pipeline is not None and PIPELINES[sink.pipeline].pulls,
         )
 
     @property

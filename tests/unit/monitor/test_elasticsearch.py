@@ -52,6 +52,30 @@ def test_every_counter_comes_from_the_field_of_its_name() -> None:
     assert sample.total.index_total == 2002
 
 
+def test_an_index_that_reads_its_topic_itself_has_indexed_what_its_primaries_have_processed() -> None:
+    """OpenSearch counts none of these documents as indexed; a replica counts them once more."""
+
+    def copy(processed: int, *, primary: bool) -> dict[str, Any]:
+        done = {"message_processor_stats": {"total_processed_count": processed}}
+        return {"routing": {"primary": primary, "node": "node-id"}, "polling_ingest_stats": done}
+
+    shards = {"0": [copy(300, primary=True), copy(290, primary=False)], "1": [copy(40, primary=True)]}
+
+    def answer(path: str, body: bytes) -> tuple[int, Any]:
+        status, tree = elasticsearch(path, body)
+        if "_nodes" not in path:
+            assert "level=shards" in path
+            halves = {name: half_of_stats(0) for name in ("primaries", "total")}
+            for half in halves.values():
+                half["indexing"]["index_total"] = 0
+            tree = {"_all": halves, "indices": {"books": {"shards": shards}}}
+        return status, tree
+
+    with server(answer) as url:
+        sample = ElasticsearchReader([url], "books", timeout_s=2, now=lambda: 0.0, is_pulled=True).read()
+    assert (sample.primaries.index_total, sample.total.index_total) == (340, 340)
+
+
 def test_the_instant_of_a_reading_is_half_way_to_the_answer() -> None:
     """The counters are as old as the answer is slow."""
     with server(elasticsearch) as url:

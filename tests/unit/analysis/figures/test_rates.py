@@ -179,8 +179,17 @@ def test_latency_follows_kibanas_table(documents: int, time_ms: int, latency: fl
         ([seen(0, 1000, 0, 100), seen(1, None), seen(2, 3000, 0, 300)], 0.1),
         ([seen(0, 1000, 0, 100), seen(1, 1000, 0, 107), seen(2, 1001, 0, 107)], 7.0),
         ([seen(0, 1009, 0, 1), seen(1, 1009, 0, 5)], None),
+        ([seen(0, 1009, 0, 5), seen(1, 2003, 0, 5)], None),
     ],
-    ids=["both fell", "the time fell", "the count fell", "a lost sample", "late documents", "nothing indexed"],
+    ids=[
+        "both fell",
+        "the time fell",
+        "the count fell",
+        "a lost sample",
+        "late documents",
+        "nothing indexed",
+        "no time counted",
+    ],
 )
 def test_the_latency_of_a_window_leaves_out_what_is_not_known(window: list[Sample], latency: float | None) -> None:
     """Of time and of documents alike, interval by interval; what is known counts in full."""
