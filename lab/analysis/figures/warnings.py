@@ -249,8 +249,8 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
         kind=WarningKind.DRIVER_LIMITED,
         seen=limit.evidence.rstrip("."),
         likely_cause="the load driver lacks tasks, connections or cores",
-        remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
-        " cores, or run it on another machine",
+        remedy="do not read this rate, or `same` of two such rates, as Elasticsearch's own; give the driver more tasks,"
+        " requests in flight or cores, or run it on another machine",
     )
 
 

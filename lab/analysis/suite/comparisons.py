@@ -30,6 +30,11 @@ def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
     return tuple(sorted(pairs, key=lambda pair: pair[0] != plan.repetition))
 
 
+def asked_pairs(plan: SuitePlan, pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs without that of the control with itself (A/A), unless the suite compares nothing else."""
+    return [pair for pair in pairs if pair[0] != plan.repetition] or list(pairs)
+
+
 def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMetric]) -> tuple[Effect, ...]:
     """Effect of each comparison on each metric, metric by metric, from the blocks that were planned for it.
 
