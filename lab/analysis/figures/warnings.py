@@ -7,8 +7,15 @@ from statistics import fmean
 
 from lab.analysis.figures.clocks import clock_skew
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, restarted, servers_are_here, used
-from lab.analysis.figures.disturbance import MOST_OTHER_CPU_PERCENT, losses, machine_steal_percent, other_cpu_percent
+from lab.analysis.figures.disturbance import (
+    MOST_OTHER_CPU_PERCENT,
+    losses,
+    machine_steal_percent,
+    other_cpu_percent,
+    taken_text,
+)
 from lab.analysis.figures.limits import (
+    UNKNOWN_PROCESSES,
     driver_share,
     evidence,
     is_delivered_late,
@@ -247,7 +254,7 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
         return None
     return RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
-        seen=limit.evidence.rstrip("."),
+        seen=f"{stage_text(limit.stage)} had no slack left ({limit.evidence.rstrip('.')})",
         likely_cause="the load driver lacks tasks, connections or cores",
         remedy="do not read this rate, or `same` of two such rates, as Elasticsearch's own; give the driver more tasks,"
         " requests in flight or cores, or run it on another machine",
@@ -274,10 +281,8 @@ def _taken(run: Run, here: Sequence[Sample]) -> str | None:
     if lost or others is not None:
         return lost
     # Not measured: in records before 0.2.0, and where a container is not seen from here.
-    cores, busy = run.environment.cpu_cores, evidence(run, here).other_cores
-    if busy < MOST_OTHER_CPU_PERCENT / 100 * cores:
-        return None
-    return f"processes not known as the run's kept {number(busy)} of the {cores} cores busy {_meanwhile(run)}"
+    percent = 100 * evidence(run, here).other_cores / run.environment.cpu_cores
+    return taken_text({UNKNOWN_PROCESSES: percent} if percent >= MOST_OTHER_CPU_PERCENT else {})
 
 
 def late_producer(run: Run) -> RunWarning | None:

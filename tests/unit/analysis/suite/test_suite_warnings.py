@@ -48,7 +48,7 @@ def test_variants_at_the_pace_of_the_driver_are_told_and_that_they_are_no_compar
     warnings = warned(tmp_path, small(rungs=rungs))
     assert set(warnings) == {WarningKind.DRIVER_LIMITED}
     warning = warnings[WarningKind.DRIVER_LIMITED]
-    assert warning.seen == message("6 of 9", "control 3, static 3", "41 % busy")
+    assert warning.seen == message("6 of 9", "control 3, static 3", "41 % of 2 cores busy")
     assert "`same`" in warning.remedy
 
 
