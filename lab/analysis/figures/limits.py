@@ -118,7 +118,7 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     rate = f"{number(stages.rate_docs_per_s)} of {number(requested)} requested documents/s indexed"
     throttling = f"indexing throttled for {number(100 * (stages.throttled or 0))} % of the measured window"
     lag = "" if stages.lag_records is None else f"a mean lag of {count(stages.lag_records)} records"
-    sent_late = f"{count(late)} documents sent more than 100 ms late" if late else ""
+    sent_late = late_text(late, run.documents.produced, "documents", 100) if late else ""
     threads = threads_text("write", stages.write_threads_busy, stages.write_queue)
     allowed = f" of {stages.bulks_allowed} allowed" if stages.bulks_allowed else ""
     known = stages.bulks_in_flight
@@ -183,6 +183,11 @@ MOVED: Mapping[str, Callable[[ProcessSample], float | None]] = {
     "read": lambda process: process.disk_read_bytes,
     "written": lambda process: process.disk_write_bytes,
 }
+
+
+def late_text(late: int, sent: int, what: str, ms: int) -> str:
+    """Reading of a sender that was behind its schedule."""
+    return f"{count(late)} of {count(sent)} {what} sent more than {ms} ms after they were due"
 
 
 def threads_text(kind: str, busy: float | None, waiting: float | None) -> str:

@@ -12,13 +12,14 @@ from lab.analysis.figures.limits import (
     disk_text,
     evidence,
     first_limit,
+    late_text,
     machine,
     threads_text,
     waiting_mean,
 )
 from lab.analysis.figures.queries import answers_per_s, measured_s
 from lab.analysis.figures.rates import answered
-from lab.analysis.text import count, number
+from lab.analysis.text import number
 from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit
 from lab.records.run import Run
@@ -84,8 +85,11 @@ def keeps_rate(load: QueryLoadResult) -> bool:
 def sender_text(load: QueryLoadResult) -> str:
     """Reading of the work of the sending process."""
     requests = sum(question.requests for question in load.questions)
-    how_many = f"{count(load.late_starts)} of {count(requests)} queries"
-    late = f", {how_many} sent more than 10 ms late although a client was free" if load.late_starts else ""
+    late = (
+        f", {late_text(load.late_starts, requests, 'queries', 10)} although a client was free"
+        if load.late_starts
+        else ""
+    )
     return f"the sending process computing {number(100 * sender_share(load))} % of the time{late}"
 
 
