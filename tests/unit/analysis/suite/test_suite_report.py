@@ -142,6 +142,18 @@ def test_the_first_figure_is_of_what_was_measured(tmp_path: Path) -> None:
     assert "Indexing rate 1 of 1 comparison shows a difference" in html
 
 
+def test_pairs_at_the_same_time_are_told_to_have_shared_the_cores(tmp_path: Path) -> None:
+    """Above the comparisons, in the page as in Markdown; runs one after the other have the machine for themselves."""
+    made = suite_folder(tmp_path, small(repeats=2, noise=0.0))
+    plan = SuitePlan.model_validate_json((made / "plan.json").read_bytes())
+    for duets in (True, False):
+        (made / "plan.json").write_text(plan.model_copy(update={"duets": duets}).model_dump_json())
+        analyse_suite(made)
+        write_suite_report(made)
+        texts = [(made / name).read_text("utf-8") for name in ("report.html", "suite.md")]
+        assert ["shared the cores" in text for text in texts] == [duets] * 2
+
+
 def test_a_comparison_of_too_few_runs_counts_among_those_that_show_no_difference(tmp_path: Path) -> None:
     """One of two, not one of one; where all have too few, nothing was compared."""
     twice = {(3, "aladin/flat"): ("broken", "broken")}
