@@ -15,11 +15,10 @@ from lab.analysis.suite.names import (
     short_name,
     suite_title,
 )
-from lab.analysis.suite.summary import shows
+from lab.analysis.suite.summary import differs_from_itself, shows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.files import write_whole
 from lab.records.marks import marks_text
-from lab.records.run import WarningKind
 from lab.records.suite import SuiteResult
 
 
@@ -63,7 +62,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         plan=plan,
         limit=limit_text(plan),
         result=result,
-        check_failed=any(warning.kind is WarningKind.REPETITION_DIFFERS for warning in result.warnings),
+        check_failed=bool(differs_from_itself(plan, result.effects, [metric])),
         differences=differences,
         shown=shows(differences, compared).removeprefix(f"{differences} of {compared} "),
         compared=compared,

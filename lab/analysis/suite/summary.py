@@ -1,16 +1,12 @@
 """The summary of a suite in a few sentences."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.suite.comparisons import Pair, asked_pairs, is_detected, of_pair, verdict_of
 from lab.analysis.suite.figures import PER_ENTITY, primary_metrics
-from lab.analysis.suite.names import (
-    lower_first,
-    metric_label,
-    short_name,
-)
+from lab.analysis.suite.names import lower_first, metric_label, short_name
 from lab.analysis.text import number
 from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan
 
@@ -67,7 +63,7 @@ def summary(findings: Findings) -> str:
         f"Nothing can be compared by {names}: a comparison needs three blocks in which both runs are verified and have"
         " it. Give the suite more time (`--minutes`) or more repeats; if runs have failed, the warnings say why"
     )
-    again = differs_from_itself(findings.plan, findings.effects)
+    again = differs_from_itself(findings.plan, findings.effects, primary)
     per_entity = (_per_entity(findings, pair) for pair in findings.pairs)
     told = [*(told or [nothing]), f"{again[:1].upper()}{again[1:]}", *per_entity]
     return " ".join(f"{sentence}." for sentence in told if sentence)
@@ -121,12 +117,20 @@ def _size(effect: Effect) -> float:
     return max(effect.ratio or 1, 1 / (effect.ratio or 1))
 
 
-def differs_from_itself(plan: SuitePlan, effects: Sequence[Effect]) -> str:
-    """Sentence on a control that differs from itself (A/A), which only chance or the method can cause; else empty."""
+def differs_from_itself(
+    plan: SuitePlan, effects: Sequence[Effect], metrics: Collection[MetricKey] | None = None
+) -> str:
+    """Sentence on a control that differs from itself (A/A), which only chance or the method can cause; else empty.
+
+    Args:
+        metrics: Those that are looked at; all if `None`.
+    """
+    checks = (effect for effect in effects if effect.variant == plan.repetition and is_detected(effect))
+    by_metric = ((MetricKey(name=check.metric, scope=check.scope), check) for check in checks)
     differences = [
-        f"{verdict_of(effect)} in {lower_first(metric_label(MetricKey(name=effect.metric, scope=effect.scope)))}"
-        for effect in effects
-        if effect.variant == plan.repetition and is_detected(effect)
+        f"{verdict_of(check)} in {lower_first(metric_label(metric))}"
+        for metric, check in by_metric
+        if metrics is None or metric in metrics
     ]
     return f"the control shows a difference from itself (A/A): {', '.join(differences)}" if differences else ""
 
