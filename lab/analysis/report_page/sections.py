@@ -92,14 +92,12 @@ def compared_text(
 
 
 def compared_questions(run: Run) -> Iterator[str]:
-    """A sentence for each question of a run with answers that are not right, whatever the reason."""
+    """A sentence for each question of a run with answers that are not simply right or wrong."""
     sent = run.query_load.questions if run.query_load else ()
-    for each in (*run.questions, *sent):
-        if (
-            each.not_computed
-            or (each.wrong and each.expected_wrong)
-            or (isinstance(each, QuestionAnswers) and each.left_out)
-        ):
+    questions: list[QuestionAnswers | QueryTimes] = [*run.questions, *sent]
+    for each in questions:
+        has_left_out = isinstance(each, QuestionAnswers) and each.left_out
+        if each.not_computed or has_left_out or (each.wrong and each.expected_wrong):
             yield f"{each.name}: {question_verdict(each)}"
 
 

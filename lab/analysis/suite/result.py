@@ -53,7 +53,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     pairs, by_variant = planned_pairs(plan), figures(suite, rising=False)
     compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
-    findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, counted_unlike(suite, pairs))
+    findings = Findings(plan, repeats_text(plan, suite.runs), compared, counted_unlike(suite, pairs))
     ended_s = max(run.ended_s for run in suite.runs)
     of_control_first = [*suite.of_variant(plan.control), *suite.counted.values()]
     return SuiteResult(
@@ -101,8 +101,7 @@ def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Eff
     """
     suite = read_suite(folder)
     plan = suite.plan
-    pairs = planned_pairs(plan)
-    asking = asked_pairs(plan, pairs)
+    asking = asked_pairs(plan)
     begun = {plan.variant(names[0]).part for names in plan.order}
     to_come = sum(plan.variant(pair[0]).part not in begun for pair in asking)
     published = load_published(plan.published, root) if plan.published else None

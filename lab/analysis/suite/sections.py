@@ -10,7 +10,7 @@ from lab.analysis.folder import read_run
 from lab.analysis.report_page.svg import Chart
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
 from lab.analysis.suite.comparison_table import HEAD, Row, agreement_text, rows, verdict_kind
-from lab.analysis.suite.comparisons import asked_pairs, is_detected, of_pair, planned_pairs, verdict_of
+from lab.analysis.suite.comparisons import asked_pairs, is_detected, of_pair, verdict_of
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.forest_plot import axis, plot_row
@@ -56,7 +56,7 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
 
 def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
     """Comparisons that show a difference by a metric, and comparisons in all; 0 of all if each has too few runs."""
-    effects = (of_pair(result.effects, pair, metric) for pair in asked_pairs(result.plan, planned_pairs(result.plan)))
+    effects = (of_pair(result.effects, pair, metric) for pair in asked_pairs(result.plan))
     compared = [effect for effect in effects if effect is not None and effect.ratios]
     is_measured = any(effect.verdict != TOO_FEW for effect in compared)
     return sum(map(is_detected, compared)), len(compared) if is_measured else 0
@@ -84,7 +84,7 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
 def crossings(result: SuiteResult) -> list[Chart]:
     """One chart for each place from which a level of a factor begins to win."""
     plan = result.plan
-    findings = Findings(plan, result.repeats, planned_pairs(plan), result.effects, result.published, {})
+    findings = Findings(plan, result.repeats, result.effects, {})
     return [crossing_chart(findings, wanted, result.figures) for wanted in plan.crossings]
 
 

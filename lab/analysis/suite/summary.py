@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, asked_pairs, is_detected, of_pair, verdict_of
+from lab.analysis.suite.comparisons import Pair, asked_pairs, is_detected, of_pair, planned_pairs, verdict_of
 from lab.analysis.suite.figures import PER_ENTITY, primary_metrics
 from lab.analysis.suite.names import lower_first, metric_label, short_name
 from lab.analysis.text import number
-from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan
+from lab.records.suite import Effect, MetricKey, SuitePlan
 
 MOST_NAMED = 5
 TOO_FEW = "too few runs"
@@ -20,21 +20,18 @@ class Findings:
 
     Attributes:
         repeats: How often each variant has run, in words.
-        pairs: What the plan compares, the A/A check first.
         documents_per_entity: Of pairs whose variants count differently, the variant's and the other's.
     """
 
     plan: SuitePlan
     repeats: str
-    pairs: Sequence[Pair]
     effects: Sequence[Effect]
-    published: Sequence[PublishedStep]
     documents_per_entity: Mapping[Pair, tuple[float, float]]
 
     @property
-    def metric(self) -> MetricKey:
-        """The metric that matters most."""
-        return self.plan.metrics[0]
+    def pairs(self) -> tuple[Pair, ...]:
+        """What the plan compares, the A/A check first."""
+        return planned_pairs(self.plan)
 
     def named(self, variant: str) -> str:
         """A variant as the sentences call it."""
@@ -71,7 +68,7 @@ def summary(findings: Findings) -> str:
 
 def _compared(findings: Findings, metric: MetricKey) -> list[Effect]:
     """Effects on a metric of all comparisons that are asked for and have a ratio."""
-    effects = (findings.on(pair, metric) for pair in asked_pairs(findings.plan, findings.pairs))
+    effects = (findings.on(pair, metric) for pair in asked_pairs(findings.plan))
     return [effect for effect in effects if effect is not None and effect.ratios]
 
 

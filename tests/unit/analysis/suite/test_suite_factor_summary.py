@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lab.analysis.suite.charts import crossing_chart
-from lab.analysis.suite.comparisons import planned_pairs, published_of
+from lab.analysis.suite.comparisons import published_of
 from lab.analysis.suite.factor_summary import factor_sentences
 from lab.analysis.suite.summary import Findings
 from lab.records.suite import (
@@ -33,9 +33,7 @@ def in_time(
     return an_effect(variant, TIME.model_copy(update={"scope": scope}), ends, verdict, against=against)
 
 
-def findings(
-    variants: list[Variant], effects: list[Effect], *published: PublishedStep, crossing: bool = False
-) -> Findings:
+def findings(variants: list[Variant], effects: list[Effect], *, crossing: bool = False) -> Findings:
     """What a suite of these variants has found."""
     crossings = (Crossing(factor="codec", metric=TIME, over=RATIO),) if crossing else ()
     plan = SuitePlan(
@@ -52,7 +50,7 @@ def findings(
         metrics=(TIME, OF_ONE, RATIO),
         crossings=crossings,
     )
-    return Findings(plan, "5 repeats", planned_pairs(plan), effects, published, {})
+    return Findings(plan, "5 repeats", effects, {})
 
 
 def turned(name: str, factor: str) -> Variant:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, primary_metrics
 from lab.analysis.suite.summary import Findings, summary
 from lab.records.suite import Effect, MetricKey, SuitePlan, Variant, Verdict
@@ -33,7 +32,7 @@ def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMEN
         order=(),
         metrics=metrics,
     )
-    return Findings(plan, "5 repeats", planned_pairs(plan), effects, (), {})
+    return Findings(plan, "5 repeats", effects, {})
 
 
 def test_other_questions_have_a_single_primary_metric() -> None:
@@ -70,7 +69,7 @@ def test_comparisons_of_too_few_runs_are_told_beside_the_others(message: MakeMes
     )
     flat = Variant(name="flat", profile="p", fingerprint="flat", against="control")
     plan = found.plan.model_copy(update={"variants": (*found.plan.variants, flat)})
-    told = summary(replace(found, plan=plan, pairs=planned_pairs(plan)))
+    told = summary(replace(found, plan=plan))
 
     assert told == message("0 of 2", "5 repeats", "1 same within 5 % and 1 too few runs")
 
@@ -81,7 +80,7 @@ def test_a_suite_of_the_control_alone_says_how_it_compares_with_itself(message: 
     alone = found.plan.model_copy(update={"variants": found.plan.variants[:2]})
 
     assert summary(found) == message("Nothing")
-    assert summary(replace(found, plan=alone, pairs=planned_pairs(alone))) == message("5 repeats", "0 of 1", "1 same")
+    assert summary(replace(found, plan=alone)) == message("5 repeats", "0 of 1", "1 same")
 
 
 @pytest.mark.parametrize("verdict", ["same within 5 %", "faster"])
