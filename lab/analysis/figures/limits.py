@@ -202,6 +202,11 @@ def stage_text(stage: str, product: str = DEFAULT.engine.title) -> str:
     return {"elasticsearch": product, "merge throttling": stage}.get(stage, f"the {stage}")
 
 
+def no_slack_text(limit: Limit) -> str:
+    """The stage and its readings, within a sentence of a warning."""
+    return f"{stage_text(limit.stage)} had no slack left ({limit.evidence.rstrip('.')})"
+
+
 def recorded_product(result: Mapping[str, Any]) -> str:
     """The servers under test of a `result.json` that is not checked, as `Environment.product` gives them."""
     products = (server.get("product") for server in result["environment"]["servers"])

@@ -21,8 +21,8 @@ from lab.analysis.figures.limits import (
     is_delivered_late,
     keeps_up,
     late_text,
+    no_slack_text,
     requested_rate_docs_per_s,
-    stage_text,
 )
 from lab.analysis.figures.query_warnings import query_warnings
 from lab.analysis.figures.rates import (
@@ -82,9 +82,7 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
         kind=WarningKind.DID_NOT_KEEP_UP,
         seen=f"did NOT keep up with {number(requested)}/s:"
         f" {number(rate)}/s were indexed" + ("" if lag is None else f", up to {count(lag)} records waited"),
-        likely_cause=f"{stage_text(limit.stage)} had no slack left: {limit.evidence.rstrip('.')}"
-        if limit
-        else "a stage had no room left; the samples do not show which",
+        likely_cause=no_slack_text(limit) if limit else "a stage had no room left; the samples do not show which",
         remedy="ignore this run's latencies: they grow with its length; lower the rate, or give that stage more"
         " resources",
     )
@@ -220,10 +218,12 @@ def not_indexed(run: Run) -> RunWarning | None:
 
 
 def _absent_text(run: Run, places: Sequence[tuple[str, int]]) -> str:
-    """Records that are not in the index, and the place of each kind."""
+    """Some of the records that are not in the index: there may be others, in other places."""
     records = sum(number for _, number in places)
-    kinds = ", ".join(f"{count(number)} {place}" for place, number in places)
-    return f"{count(records)} of {count(run.documents.loaded)} records are not in the index: {kinds}"
+    kinds = " and ".join(f"{count(number)} {place}" for place, number in places)
+    where = places[0][0] if len(places) == 1 else kinds
+    are = "is" if records == 1 else "are"
+    return f"{count(records)} of {count(run.documents.loaded)} records, {where}, {are} not in the index"
 
 
 def values_stored_only(run: Run) -> RunWarning | None:
@@ -254,7 +254,7 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
         return None
     return RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
-        seen=f"{stage_text(limit.stage)} had no slack left ({limit.evidence.rstrip('.')})",
+        seen=no_slack_text(limit),
         likely_cause="the load driver lacks tasks, connections or cores",
         remedy="do not read this rate, or `same` of two such rates, as Elasticsearch's own; give the driver more tasks,"
         " requests in flight or cores, or run it on another machine",
