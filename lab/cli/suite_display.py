@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import ceil, expm1, log
 from pathlib import Path
-from statistics import median, stdev
 
 from rich.markup import escape
 
@@ -218,42 +217,32 @@ class SuiteDisplay:
         if text:
             console.print(f"[yellow]![/yellow] {escape(text)}", soft_wrap=not console.is_terminal)
 
-    def narrowed(self, folder: Path, to_come: int | None) -> None:
-        """How wide the intervals are by now, and how wide they will be when the time is over."""
-        what, beside = "pair" if self._plan.duets else "block", self._plan.repetition is not None
-        under_way = comparisons_under_way(folder)
-        if text := widths_text(under_way, self._plan.metrics[0], to_come, what=what, beside=beside):
+    def narrowed(self, folder: Path) -> None:
+        """How wide the intervals are by now."""
+        what = "pair" if self._plan.duets else "block"
+        if text := widths_text(comparisons_under_way(folder), self._plan.metrics[0], what):
             console.print(f"[dim]{escape(text)}[/dim]")
 
 
-def widths_text(
-    effects: Sequence[Effect], metric: MetricKey, to_come: int | None, *, what: str = "block", beside: int = 0
-) -> str:
-    """`intervals of ±6.1 % to ±21 % in … after 3 blocks; with 2 more in the time left, expect about ±14 %`.
-
-    Empty while blocks tell nothing. What is expected is so of the median comparison; one that scatters more stays
-    wider.
+def widths_text(effects: Sequence[Effect], metric: MetricKey, what: str = "block") -> str:
+    """`intervals of ±6.1 % to ±21 % in … after 3 blocks`; empty while blocks tell nothing.
 
     Args:
         effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
-        to_come: Blocks that there is time for; `None` where only the width ends the suite.
         what: A block's name.
-        beside: Comparisons that tell of the noise only, such as A/A.
     """
-    of_metric = [effect for effect in effects if (effect.metric, effect.scope) == (metric.name, metric.scope)]
-    widths = sorted(expm1(log(effect.high / effect.low) / 2) for effect in of_metric if effect.low and effect.high)
-    scattered = [stdev(map(log, effect.ratios)) for effect in of_metric if len(effect.ratios) > 1]
+    known = [
+        effect
+        for effect in effects
+        if (effect.metric, effect.scope) == (metric.name, metric.scope) and effect.low and effect.high
+    ]
+    widths = sorted(expm1(log((effect.high or 0) / (effect.low or 1)) / 2) for effect in known)
     if not widths:
         return ""
-    counts = sorted(len(effect.ratios) for effect in of_metric if effect.low and effect.high)
+    counts = sorted(len(effect.ratios) for effect in known)
     blocks = "–".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     between = " to ".join(dict.fromkeys(f"±{percent(width)}" for width in (widths[0], widths[-1])))
-    now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} {what}s"
-    if not to_come:
-        return now
-    width = expected_width(median(scattered), round(median(counts)) + to_come, len(of_metric), beside)
-    of_which = " in the median comparison" if len(of_metric) > 1 else ""
-    return f"{now}; with {to_come} more in the time left, expect about ±{percent(width)}{of_which}"
+    return f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} {what}s"
 
 
 def print_result(result: SuiteResult) -> None:

@@ -38,6 +38,20 @@ class Window(Record):
     steady: bool | None = None
 
 
+Stage = Literal[
+    "requested rate",
+    "producer",
+    "broker",
+    "sink",
+    "sender",
+    "clients",
+    "elasticsearch",
+    "merge throttling",
+    "disk",
+    "machine",
+]
+
+
 class Limit(Record):
     """The stage of the pipeline that had no slack left, and what shows it.
 
@@ -47,18 +61,7 @@ class Limit(Record):
             of them.
     """
 
-    stage: Literal[
-        "requested rate",
-        "producer",
-        "broker",
-        "sink",
-        "sender",
-        "clients",
-        "elasticsearch",
-        "merge throttling",
-        "disk",
-        "machine",
-    ]
+    stage: Stage
     evidence: str
 
 

@@ -351,11 +351,11 @@ class SuiteResult(Record):
     Attributes:
         headline: Of pairs at the same time, what their rates are.
         answer: The question's answer: a sentence for each primary metric, and how far they can be believed.
-        factors: One sentence for each factor that the suite names, and one for where it begins to win.
+        factors: A sentence for each factor that had nothing to act on, and one for the places at which a level wins.
         conclusions: Empty: the tables have them. Earlier versions wrote a sentence for each comparison.
         in_short: What the source measured, and what the suite does instead.
         caveats: What the source leaves open, and where our runs are not what it measured.
-        warnings: Of the suite as a whole, such as two variants that were limited by the driver.
+        warnings: Of the suite as a whole, and of each kind of its runs' warnings the first.
     """
 
     schema_version: Literal[1, 2] = 2

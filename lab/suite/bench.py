@@ -74,8 +74,8 @@ class SuiteProgress(Protocol):
         """A run has ended."""
         ...
 
-    def narrowed(self, folder: Path, to_come: int | None) -> None:
-        """Another block has ended; there is time for so many more, if the plan bounds it."""
+    def narrowed(self, folder: Path) -> None:
+        """Another block of each comparison that is asked for has ended."""
         ...
 
     def warned(self, text: str) -> None:

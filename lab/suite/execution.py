@@ -134,8 +134,7 @@ class SuiteExecution:
             return ()
         left_s, takes_s = self.ends_s(part, start) - self.spent_s(), self.expected_s(order)
         if drawn and takes_s and len(drawn) % self.asking == 0:
-            to_come = max(0, int(left_s / takes_s / self.asking)) if isfinite(left_s) else None
-            self.progress.narrowed(self.folder.path, to_come)
+            self.progress.narrowed(self.folder.path)
         # Where other parts or starts follow, half a block too late is no worse than half a block too early.
         is_last = (part, start) == (self.plan.parts[-1], self.plan.starts)
         needs_s = takes_s if is_last else takes_s / 2

@@ -83,3 +83,16 @@ def test_the_messages_that_troubleshooting_quotes_are_those_of_the_program() -> 
     assert heading
     assert len(quoted) > 20
     assert [part for part in quoted if part not in sentences] == []
+
+
+def test_sentences_are_counted_and_held_by_tests_that_there_are() -> None:
+    """A row is one sentence, and names its tests, if need be by their beginning."""
+    told, heading, _ = (ROOT / "docs/sentences.md").read_text("utf-8").partition("\n## Gone\n")
+    cells = [line.strip("|").split(" | ") for line in told.splitlines() if line.startswith("| ")]
+    rows = [cells_of_row for cells_of_row in cells if cells_of_row[-1].strip() not in {"test", "---"}]
+    tests = "\n".join(file.read_text("utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py")))
+
+    assert heading
+    assert f"now there are {len(rows)} rows" in told
+    assert [row for row in rows if not re.search(r"`test_\w+", row[-1])] == []
+    assert [name for row in rows for name in re.findall(r"`(test_\w+)", row[-1]) if f"def {name}" not in tests] == []

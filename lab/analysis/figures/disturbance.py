@@ -1,6 +1,6 @@
 """Disturbance of a run: cores' time lost in the measured window, and the bound on it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from lab.analysis.figures.definitions import value_of
@@ -31,12 +31,17 @@ def disturbance(result: Result) -> str | None:
 
 def losses(steal_percent: float | None, other_cpu_percent: float | None) -> str | None:
     """Clause on shares of the usable cores' time above their bounds; `None` if none is."""
-    lost = []
-    if steal_percent is not None and steal_percent > MOST_STEAL_PERCENT:
-        lost.append(f"the hypervisor took {number(steal_percent)} %")
-    if other_cpu_percent is not None and other_cpu_percent > MOST_OTHER_CPU_PERCENT:
-        lost.append(f"other programs took {number(other_cpu_percent)} %")
-    return f"{' and '.join(lost)} of the cores' time in the measured window" if lost else None
+    takers = (
+        ("the hypervisor", steal_percent, MOST_STEAL_PERCENT),
+        ("other programs", other_cpu_percent, MOST_OTHER_CPU_PERCENT),
+    )
+    return taken_text({who: percent for who, percent, most in takers if percent is not None and percent > most})
+
+
+def taken_text(percents: Mapping[str, float]) -> str | None:
+    """Clause on the shares of the usable cores' time that these took; `None` without any."""
+    shares = " and ".join(f"{who} took {number(percent)} %" for who, percent in percents.items())
+    return f"{shares} of the cores' time in the measured window" if shares else None
 
 
 def machine_steal_percent(window: Sequence[Sample]) -> float | None:

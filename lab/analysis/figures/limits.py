@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
+from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used_per_s
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent
 from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, answered_s, indexing_rate_docs_per_s, mean, shard_growth
-from lab.analysis.text import count, number
+from lab.analysis.text import bytes_text, count, number
 from lab.engines import DEFAULT
-from lab.records.result import Limit
+from lab.records.result import Limit, Stage
 from lab.records.run import Run
-from lab.records.samples import NodeCounters, Sample
+from lab.records.samples import NodeCounters, ProcessSample, Sample
 
 SATURATED_PERCENT = 95.0
 MOST = 2 / 3
@@ -45,7 +45,6 @@ class Evidence:
         bulks_allowed: How many the connector may have under way, over its tasks.
         throttled: Times in which indexing was held back, of all primary shards, over the length of the window.
         iowait_percent: Share of these cores that were idle because a program waited for a disk.
-        disk_write_mb_per_s: What the processes of the run wrote together, as far as it is known.
     """
 
     rate_docs_per_s: float | None
@@ -61,7 +60,6 @@ class Evidence:
     bulks_allowed: int | None
     throttled: float | None
     iowait_percent: float | None
-    disk_write_mb_per_s: float | None
 
     def cores_of(self, stage: str) -> float:
         """Cores of all processes of a stage, such as all nodes of Elasticsearch."""
@@ -102,7 +100,6 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         bulks_allowed=_bulks_allowed(run),
         throttled=_throttled(window),
         iowait_percent=mean(sample.machine_iowait_percent for sample in here),
-        disk_write_mb_per_s=_disk_write_mb_per_s(window),
     )
 
 
@@ -117,21 +114,97 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     if len(answered(window)) < 2 or run.course is not None:
         return None
     stages = evidence(run, window)
-    return (
-        _requested_rate(run, stages)
-        or _merge_throttling(stages)
-        or machine(run, stages)
-        or _disk(stages)
-        or _producer(run, stages)
-        or _write_threads(stages)
-        or _broker(run, stages)
-        or _sink(run, stages)
+    requested, late = requested_rate_docs_per_s(run), run.delivery.late_documents if run.delivery else 0
+    rate = f"{number(stages.rate_docs_per_s)} of {number(requested)} requested documents/s indexed"
+    throttling = f"indexing throttled for {number(100 * (stages.throttled or 0))} % of the measured window"
+    lag = "" if stages.lag_records is None else f"a mean lag of {count(stages.lag_records)} records"
+    sent_late = late_text(late, run.documents.produced, "documents", 100) if late else ""
+    threads = threads_text("write", stages.write_threads_busy, stages.write_queue)
+    allowed = f" of {stages.bulks_allowed} allowed" if stages.bulks_allowed else ""
+    known = stages.bulks_in_flight
+    flight = "" if known is None else f"{number(known)}{allowed} bulk requests under way"
+    cores, is_through_kafka = cores_text(run, stages), run.direct is None and run.rally is None
+    return first_limit(
+        ("requested rate", _keeps_requested_rate(run, stages), (rate, lag)),
+        ("merge throttling", (stages.throttled or 0) >= THROTTLED, (f"{throttling}, added up shard by shard",)),
+        (machine(run, stages), True, (cores,)),
+        ("disk", _waits_for_disk(stages), (cores, disk_text(stages, window, "written"))),
+        ("producer", _is_short_of_documents(run, stages), (lag, sent_late)),
+        ("elasticsearch", (stages.write_threads_busy or 0) >= BUSY_WRITE_THREADS, (threads,)),
+        ("broker", _is_short_of_broker(run, stages), (lag, cores, flight)),
+        (
+            "sink" if is_through_kafka else "sender",
+            stages.write_threads_busy is not None and (stages.records_waited or not is_through_kafka),
+            (threads, cores, lag, flight),
+        ),
     )
+
+
+def first_limit(*stages: tuple[Stage | None, bool, Sequence[str]]) -> Limit | None:
+    """The first stage that has no slack, with the readings that show it.
+
+    Args:
+        stages: The stage, its predicate, and its readings, those that are not known empty.
+    """
+    return next(
+        (
+            Limit(stage=stage, evidence=f"{', '.join(filter(None, readings))}.")
+            for stage, has_no_slack, readings in stages
+            if stage is not None and has_no_slack
+        ),
+        None,
+    )
+
+
+def cores_text(run: Run, stages: Evidence) -> str:
+    """Reading of the machine's cores and of those who took them; empty where they are not known."""
+    if stages.machine_cpu_percent is None:
+        return ""
+    others = ((stages.others, stages.other_cores), ("the hypervisor", stages.stolen_cores))
+    takers = sorted([*stages.cores.items(), *others], key=lambda taker: -taker[1])
+    shares = ", ".join(f"{name} {cores:.2f}" for name, cores in takers if cores >= 0.005)
+    return f"{number(stages.machine_cpu_percent)} % of {run.environment.cpu_cores} cores busy ({shares})"
+
+
+def disk_text(stages: Evidence, window: Sequence[Sample], moved: Literal["read", "written"], who: str = "") -> str:
+    """Reading of the disk that cores waited for, and of the bytes that servers moved, as far as they are known.
+
+    Args:
+        who: Beginning of the servers' names.
+    """
+    names = [name for name in process_names(window) if name.startswith(who)]
+    rates = [used_per_s(window, name, MOVED[moved]) for name in names]
+    known = [rate for rate in rates if rate is not None]
+    bytes_moved = f" with {bytes_text(sum(known), 'bytes/s')} {moved}" if known else ""
+    return f"{number(stages.iowait_percent)} % waiting for a disk{bytes_moved}"
+
+
+MOVED: Mapping[str, Callable[[ProcessSample], float | None]] = {
+    "read": lambda process: process.disk_read_bytes,
+    "written": lambda process: process.disk_write_bytes,
+}
+
+
+def late_text(late: int, sent: int, what: str, ms: int) -> str:
+    """Reading of a sender that was behind its schedule."""
+    return f"{count(late)} of {count(sent)} {what} sent more than {ms} ms after they were due"
+
+
+def threads_text(kind: str, busy: float | None, waiting: float | None) -> str:
+    """Reading of a thread pool and its queue, over all nodes; empty where it is not known."""
+    if busy is None:
+        return ""
+    return f"{number(100 * busy)} % of Elasticsearch's {kind} threads at work with {number(waiting)} requests waiting"
 
 
 def stage_text(stage: str, product: str = DEFAULT.engine.title) -> str:
     """A stage as a sentence names it: `the sink`, `Elasticsearch`, `merge throttling`."""
     return {"elasticsearch": product, "merge throttling": stage}.get(stage, f"the {stage}")
+
+
+def no_slack_text(limit: Limit) -> str:
+    """The stage and its readings, within a sentence of a warning."""
+    return f"{stage_text(limit.stage)} had no slack left ({limit.evidence.rstrip('.')})"
 
 
 def recorded_product(result: Mapping[str, Any]) -> str:
@@ -158,125 +231,45 @@ def keeps_up(requested_docs_per_s: float, rate_docs_per_s: float) -> bool:
     return rate_docs_per_s >= KEPT_UP * requested_docs_per_s
 
 
-def _requested_rate(run: Run, stages: Evidence) -> Limit | None:
-    requested = requested_rate_docs_per_s(run)
-    if not requested or stages.rate_docs_per_s is None:
-        return None
-    waits = run.direct is None and not stages.lag_is_small
-    if not keeps_up(requested, stages.rate_docs_per_s) or waits or is_delivered_late(run):
-        return None
-    lag = "" if run.direct else f", with a lag of {count(stages.lag_records)} records"
-    return Limit(
-        stage="requested rate",
-        evidence=f"{number(requested)} documents/s were requested and {number(stages.rate_docs_per_s)}/s indexed{lag}.",
-    )
+def _keeps_requested_rate(run: Run, stages: Evidence) -> bool:
+    requested, rate = requested_rate_docs_per_s(run), stages.rate_docs_per_s
+    if not requested or rate is None:
+        return False
+    has_backlog = run.direct is None and not stages.lag_is_small
+    return keeps_up(requested, rate) and not has_backlog and not is_delivered_late(run)
 
 
-def _merge_throttling(stages: Evidence) -> Limit | None:
-    if stages.throttled is None or stages.throttled < THROTTLED:
-        return None
-    return Limit(
-        stage="merge throttling",
-        evidence="Elasticsearch held indexing back in times that add up, shard by shard, to"
-        f" {number(100 * stages.throttled)} % of the measured window.",
-    )
-
-
-def _producer(run: Run, stages: Evidence) -> Limit | None:
+def _is_short_of_documents(run: Run, stages: Evidence) -> bool:
+    """A producer without a schedule, or behind it, before a topic that holds little."""
     if run.delivery is None or run.load != "stream" or not stages.lag_is_small:
-        return None
+        return False
     is_timed = requested_rate_docs_per_s(run) is not None or run.delivery.pace is not None
-    has_schedule = is_timed or run.document_ramp is not None
-    if has_schedule and not is_delivered_late(run):
-        return None
-    late = run.delivery.late_documents
-    how_late = f", and {count(late)} documents were sent more than 100 ms late" if late else ""
-    return Limit(
-        stage="producer",
-        evidence=f"the lag was {count(stages.lag_records)} records on average, less than {number(BACKLOG_S)} s of work"
-        f"{how_late}.",
-    )
+    return is_delivered_late(run) or not (is_timed or run.document_ramp is not None)
 
 
-def machine(run: Run, stages: Evidence) -> Limit | None:
+def machine(run: Run, stages: Evidence) -> Literal["elasticsearch", "machine"] | None:
     """No core was left, be it for Elasticsearch, which took most of them, or for all that shared the machine."""
     busy = stages.machine_cpu_percent
     if busy is None or busy < SATURATED_PERCENT:
         return None
-    cores = run.environment.cpu_cores
-    elasticsearch = stages.cores_of("elasticsearch")
-    others = ((stages.others, stages.other_cores), ("the hypervisor", stages.stolen_cores))
-    takers = sorted([*stages.cores.items(), *others], key=lambda taker: -taker[1])
-    shares = ", ".join(f"{name} {cores:.2f}" for name, cores in takers if cores >= 0.005)
-    if elasticsearch >= MOST * busy / 100 * cores and not stages.lag_is_small:
-        return Limit(
-            stage="elasticsearch",
-            evidence=f"the machine was {number(busy)} % busy and Elasticsearch took {number(elasticsearch)} of its"
-            f" {cores} cores ({shares}).",
-        )
-    return Limit(
-        stage="machine",
-        evidence=f"the machine was {number(busy)} % busy. Cores used of its {cores}: {shares}.",
-    )
+    is_elasticsearch = stages.cores_of("elasticsearch") >= MOST * busy / 100 * run.environment.cpu_cores
+    return "elasticsearch" if is_elasticsearch and not stages.lag_is_small else "machine"
 
 
-def _disk(stages: Evidence) -> Limit | None:
+def _waits_for_disk(stages: Evidence) -> bool:
     """Cores idle for a disk: no core was left that had anything else to do."""
     busy, waiting = stages.machine_cpu_percent, stages.iowait_percent
-    if busy is None or waiting is None or waiting < WAITING_PERCENT or busy + waiting < SATURATED_PERCENT:
-        return None
-    written = stages.disk_write_mb_per_s
-    wrote = "" if written is None else f", while the run wrote {number(written)} MB/s"
-    return Limit(
-        stage="disk",
-        evidence=f"the machine was {number(busy)} % busy and {number(waiting)} % of it waited for a disk{wrote}.",
-    )
+    if busy is None or waiting is None:
+        return False
+    return waiting >= WAITING_PERCENT and busy + waiting >= SATURATED_PERCENT
 
 
-def _broker(run: Run, stages: Evidence) -> Limit | None:
+def _is_short_of_broker(run: Run, stages: Evidence) -> bool:
     """A broker that works all it can while a sink with room for more has too few records to send."""
-    flight, cores = stages.bulks_in_flight, stages.cores.get("kafka", 0.0)
-    if run.via != "kafka" or flight is None or not stages.bulks_allowed or not stages.records_waited:
-        return None
-    if cores < BUSY_BROKER_CORES or flight > stages.bulks_allowed / 2:
-        return None
-    return Limit(
-        stage="broker",
-        evidence=f"records waited in the topic while the broker kept {number(cores)} of"
-        f" {run.environment.cpu_cores} cores busy and only"
-        f" {number(flight)} of {stages.bulks_allowed} allowed bulk requests were under way.",
-    )
-
-
-def _write_threads(stages: Evidence) -> Limit | None:
-    if stages.write_threads_busy is None or stages.write_threads_busy < BUSY_WRITE_THREADS:
-        return None
-    return Limit(
-        stage="elasticsearch",
-        evidence=f"{number(100 * stages.write_threads_busy)} % of Elasticsearch's write threads were at work, with"
-        f" {number(stages.write_queue)} requests waiting for one.",
-    )
-
-
-def _sink(run: Run, stages: Evidence) -> Limit | None:
-    is_through_kafka = run.direct is None and run.rally is None
-    if stages.write_threads_busy is None or (is_through_kafka and not stages.records_waited):
-        return None
-    idle = f"only {number(100 * stages.write_threads_busy)} % of Elasticsearch's write threads were at work"
-    busy = stages.machine_cpu_percent
-    cores = "" if busy is None else f", the machine was {number(busy)} % busy"
-    if run.direct is not None:
-        in_flight = f"{run.direct.connections} bulk request{'s' if run.direct.connections > 1 else ''} under way"
-        return Limit(stage="sender", evidence=f"{idle}{cores}, with {in_flight}.")
-    if run.rally is not None:
-        clients = f"{run.rally.clients} client{'s' if run.rally.clients > 1 else ''} of Rally's"
-        return Limit(stage="sender", evidence=f"{idle}{cores}, with {clients}.")
-    flight = ""
-    if stages.bulks_in_flight is not None:
-        allowed = f" of {stages.bulks_allowed} allowed" if stages.bulks_allowed else ""
-        one = number(stages.bulks_in_flight) == "1" and not allowed
-        flight = f", and {number(stages.bulks_in_flight)}{allowed} bulk request{' was' if one else 's were'} under way"
-    return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{cores}{flight}.")
+    flight, allowed = stages.bulks_in_flight, stages.bulks_allowed
+    if run.via != "kafka" or flight is None or not allowed or not stages.records_waited:
+        return False
+    return stages.cores.get("kafka", 0.0) >= BUSY_BROKER_CORES and flight <= allowed / 2
 
 
 def waiting_mean(window: Sequence[Sample], waiting: Callable[[NodeCounters], int | None]) -> float | None:
@@ -329,13 +322,6 @@ def _bulks_allowed(run: Run) -> int | None:
     settings = run.environment.connector
     at_once, tasks = (str(settings.get(name, "")) for name in ("max.in.flight.requests", "tasks.max"))
     return int(at_once) * (int(tasks) if tasks.isdigit() else 1) if at_once.isdigit() else None
-
-
-def _disk_write_mb_per_s(window: Sequence[Sample]) -> float | None:
-    lasted_s = window[-1].at_s - window[0].at_s if window else 0.0
-    wrote = [used(window, name, lambda process: process.disk_write_bytes) for name in process_names(window)]
-    known = [wrote_bytes for wrote_bytes in wrote if wrote_bytes is not None]
-    return sum(known) / 1e6 / lasted_s if known and lasted_s > 0 else None
 
 
 def _throttled(window: Sequence[Sample]) -> float | None:

@@ -2,20 +2,24 @@
 
 from collections.abc import Sequence
 
-from lab.analysis.figures.cost import process_names, used_per_s
 from lab.analysis.figures.limits import (
     KEPT_UP,
     LATE,
     SATURATED_PERCENT,
     WAITING_PERCENT,
     Evidence,
+    cores_text,
+    disk_text,
     evidence,
+    first_limit,
+    late_text,
     machine,
+    threads_text,
     waiting_mean,
 )
 from lab.analysis.figures.queries import answers_per_s, measured_s
 from lab.analysis.figures.rates import answered
-from lab.analysis.text import bytes_text, count, number
+from lab.analysis.text import number
 from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit
 from lab.records.run import Run
@@ -38,14 +42,20 @@ def queries_limited_by(run: Run, load: QueryLoadResult, window: Sequence[Sample]
     if len(answered(window)) < 2:
         return None
     stages = evidence(run, window)
-    return (
-        _requested_rate(load)
-        or _sender(load, is_limit=sender_share(load) > BUSY_SENDER)
-        or machine(run, stages)
-        or _disk(run, stages, window)
-        or _search_threads(window)
-        or _sender(load, is_limit=is_sender_limited(load))
-        or _clients(load, stages, window)
+    answers = f"{number(answers_per_s(load))} of {number(load.rate_per_s)} due queries/s answered"
+    clients = f"{number(load.clients_busy_mean)} of {load.clients} clients with a query under way"
+    busy = search_threads_busy(window)
+    threads = threads_text("search", busy, waiting_mean(window, lambda node: node.search_queue))
+    cores, disk = cores_text(run, stages), disk_text(stages, window, "read", "elasticsearch")
+    return first_limit(
+        ("requested rate", _keeps_requested_rate(load), (answers, clients)),
+        ("sender", sender_share(load) > BUSY_SENDER, (sender_text(load),)),
+        (machine(run, stages), True, (cores,)),
+        ("disk", _waits_for_disk(run, stages), (cores, disk)),
+        ("elasticsearch", (busy or 0) >= BUSY_SEARCH_THREADS, (threads,)),
+        ("sender", is_sender_limited(load), (sender_text(load),)),
+        # Nothing else had a limit: who waits for each answer asks no more.
+        ("clients", load.rate_per_s is None and busy is not None, (clients, threads, cores)),
     )
 
 
@@ -73,47 +83,29 @@ def keeps_rate(load: QueryLoadResult) -> bool:
 
 
 def sender_text(load: QueryLoadResult) -> str:
-    """Sentence on the work of the sending process."""
+    """Reading of the work of the sending process."""
     requests = sum(question.requests for question in load.questions)
-    how_many = f"{count(load.late_starts)} of {count(requests)} queries"
-    late = f" and sent {how_many} more than 10 ms late although a client was free" if load.late_starts else ""
-    return f"the sending process computed {number(100 * sender_share(load))} % of the time{late}"
-
-
-def _requested_rate(load: QueryLoadResult) -> Limit | None:
-    answers = answers_per_s(load)
-    if load.rate_per_s is None or load.steps or answers is None or not keeps_rate(load) or is_sender_limited(load):
-        return None
-    return Limit(
-        stage="requested rate",
-        evidence=f"{number(load.rate_per_s)} queries/s were due and {number(answers)}/s were answered, with"
-        f" {number(load.clients_busy_mean)} of {load.clients} clients busy.",
+    late = (
+        f", {late_text(load.late_starts, requests, 'queries', 10)} although a client was free"
+        if load.late_starts
+        else ""
     )
+    return f"the sending process computing {number(100 * sender_share(load))} % of the time{late}"
 
 
-def _sender(load: QueryLoadResult, *, is_limit: bool) -> Limit | None:
-    return Limit(stage="sender", evidence=f"{sender_text(load)}.") if is_limit else None
+def _keeps_requested_rate(load: QueryLoadResult) -> bool:
+    if load.rate_per_s is None or load.steps or answers_per_s(load) is None:
+        return False
+    return keeps_rate(load) and not is_sender_limited(load)
 
 
-def _disk(run: Run, stages: Evidence, window: Sequence[Sample]) -> Limit | None:
+def _waits_for_disk(run: Run, stages: Evidence) -> bool:
     """Cores idle for a disk: all of them that did not compute, or more than Elasticsearch kept busy."""
     waiting, busy = stages.iowait_percent, stages.machine_cpu_percent
     if waiting is None or busy is None or waiting < WAITING_PERCENT:
-        return None
+        return False
     waiting_cores = waiting / 100 * run.environment.cpu_cores
-    if waiting + busy < SATURATED_PERCENT and waiting_cores < stages.cores_of("elasticsearch"):
-        return None
-    read = [
-        used_per_s(window, name, lambda process: process.disk_read_bytes)
-        for name in process_names(window)
-        if name.startswith("elasticsearch")
-    ]
-    known = [each for each in read if each is not None]
-    from_disk = f", while Elasticsearch read {bytes_text(sum(known), 'bytes/s')}" if known else ""
-    return Limit(
-        stage="disk",
-        evidence=f"{number(waiting)} % of the machine waited for a disk{from_disk}, and {number(busy)} % was busy.",
-    )
+    return waiting + busy >= SATURATED_PERCENT or waiting_cores >= stages.cores_of("elasticsearch")
 
 
 def search_threads_busy(window: Sequence[Sample]) -> float | None:
@@ -121,31 +113,6 @@ def search_threads_busy(window: Sequence[Sample]) -> float | None:
     nodes = _nodes(window)
     threads = sum(node.search_threads or 0 for node in nodes)
     return sum(node.search_active or 0 for node in nodes) / threads if threads else None
-
-
-def _search_threads(window: Sequence[Sample]) -> Limit | None:
-    busy = search_threads_busy(window)
-    if busy is None or busy < BUSY_SEARCH_THREADS:
-        return None
-    return Limit(
-        stage="elasticsearch",
-        evidence=f"{number(100 * busy)} % of Elasticsearch's search threads were at work, with"
-        f" {number(waiting_mean(window, lambda node: node.search_queue))} searches waiting for one.",
-    )
-
-
-def _clients(load: QueryLoadResult, stages: Evidence, window: Sequence[Sample]) -> Limit | None:
-    """Nothing else had a limit: who waits for each answer asks no more."""
-    busy = search_threads_busy(window)
-    if load.rate_per_s is not None or busy is None:
-        return None
-    cores = "" if stages.machine_cpu_percent is None else f" and the machine {number(stages.machine_cpu_percent)} %"
-    think = f", each of which paused {number(load.think_time_s)} s after an answer" if load.think_time_s else ""
-    return Limit(
-        stage="clients",
-        evidence=f"{number(load.clients_busy_mean)} of {load.clients} clients had a query under way{think};"
-        f" Elasticsearch's search threads were {number(100 * busy)} % busy{cores}.",
-    )
 
 
 def _nodes(window: Sequence[Sample]) -> list[NodeCounters]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from lab.analysis.figures.limits import stage_text
+from lab.analysis.figures.limits import no_slack_text
 from lab.analysis.figures.queries import answers_per_s
 from lab.analysis.figures.query_limits import BUSY_SENDER, is_sender_limited, keeps_rate, sender_share, sender_text
 from lab.analysis.text import count, number
@@ -34,7 +34,7 @@ def queries_did_not_keep_up(load: QueryLoadResult, limit: Limit | None) -> RunWa
     return RunWarning(
         kind=WarningKind.DID_NOT_KEEP_UP,
         seen=f"did NOT keep up with {number(load.rate_per_s)} queries/s: {number(answers)}/s were answered",
-        likely_cause=f"{stage_text(limit.stage)} had no slack left: {limit.evidence.rstrip('.')}"
+        likely_cause=no_slack_text(limit)
         if limit
         else f"{load.clients} clients are too few for that rate, or Elasticsearch has no room left",
         remedy="read no latency of these queries as the server's own, it grows with the length of the run; ask for a"

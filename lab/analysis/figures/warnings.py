@@ -7,14 +7,22 @@ from statistics import fmean
 
 from lab.analysis.figures.clocks import clock_skew
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, restarted, servers_are_here, used
-from lab.analysis.figures.disturbance import MOST_OTHER_CPU_PERCENT, losses, machine_steal_percent, other_cpu_percent
+from lab.analysis.figures.disturbance import (
+    MOST_OTHER_CPU_PERCENT,
+    losses,
+    machine_steal_percent,
+    other_cpu_percent,
+    taken_text,
+)
 from lab.analysis.figures.limits import (
+    UNKNOWN_PROCESSES,
     driver_share,
     evidence,
     is_delivered_late,
     keeps_up,
+    late_text,
+    no_slack_text,
     requested_rate_docs_per_s,
-    stage_text,
 )
 from lab.analysis.figures.query_warnings import query_warnings
 from lab.analysis.figures.rates import (
@@ -74,9 +82,7 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
         kind=WarningKind.DID_NOT_KEEP_UP,
         seen=f"did NOT keep up with {number(requested)}/s:"
         f" {number(rate)}/s were indexed" + ("" if lag is None else f", up to {count(lag)} records waited"),
-        likely_cause=f"{stage_text(limit.stage)} had no slack left: {limit.evidence.rstrip('.')}"
-        if limit
-        else "a stage had no room left; the samples do not show which",
+        likely_cause=no_slack_text(limit) if limit else "a stage had no room left; the samples do not show which",
         remedy="ignore this run's latencies: they grow with its length; lower the rate, or give that stage more"
         " resources",
     )
@@ -93,17 +99,14 @@ def short_window(cut: Windows) -> RunWarning | None:
     if cut.measured:
         return None
     grew, left = answered(cut.growing), answered(cut.window)
-    is_cut = 0 < len(left) < len(grew)
-    remaining = left if is_cut else grew
+    remaining = left or grew
     # Rounded down: 4.998 s would read as the 5 s that are enough.
     remaining_s = floor(10 * answered_s(remaining)) / 10
     text = f"{duration(remaining_s)} ({quantity(len(remaining), 'sample')})"
-    needs = f"a measured window needs {number(LEAST_S)} s and {LEAST_SAMPLES} samples"
     return RunWarning(
         kind=WarningKind.SHORT_WINDOW,
-        seen=f"only {text} of the load count after warm-up and end are cut; {needs}"
-        if is_cut
-        else f"the index grew for only {text}; {needs}",
+        seen=f"at most {text} of the load could be measured, and a measured window needs {number(LEAST_S)} s and"
+        f" {LEAST_SAMPLES} samples",
         likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
         remedy="load more documents (`--documents`, or a longer file); until then, trust only CPU time and the duration"
         " of the load",
@@ -132,20 +135,17 @@ def server_restarted(cut: Windows) -> RunWarning | None:
     names = restarted(cut.load)
     if not names and go_on(cut.load) and not has_fallen(query_totals(cut.growing)):
         return None
-    if not names and have_primaries_moved(cut.load):
-        return RunWarning(
-            kind=WarningKind.SHARD_MOVED,
-            seen="a primary shard moved to another node during the load",
-            likely_cause="Elasticsearch balanced its shards, or a node was gone",
-            remedy=f"do not compare this run's rates with others: the move is part of them{_counted_anew(cut)}; to keep"
-            " shards where they are, set `index.routing.rebalance.enable: none`",
-        )
+    is_move = not names and have_primaries_moved(cut.load)
     who = ", ".join(names) or "a shard or a node of Elasticsearch"
     return RunWarning(
-        kind=WarningKind.SERVER_RESTARTED,
-        seen=f"{who} restarted during the load",
-        likely_cause="it was stopped or killed, by a test or because memory ran out",
-        remedy=f"do not compare this run's rates with others: the outage is part of them{_counted_anew(cut)}",
+        kind=WarningKind.SHARD_MOVED if is_move else WarningKind.SERVER_RESTARTED,
+        seen=f"{'a primary shard moved to another node' if is_move else f'{who} restarted'} during the load"
+        f"{_counted_anew(cut)}",
+        likely_cause="Elasticsearch balanced its shards, or a node was gone"
+        if is_move
+        else "it was stopped or killed, by a test or because memory ran out",
+        remedy="do not compare this run's rates with others"
+        + ("; to keep shards where they are, set `index.routing.rebalance.enable: none`" if is_move else ""),
     )
 
 
@@ -154,8 +154,8 @@ def _counted_anew(cut: Windows) -> str:
     if go_on(cut.window) or not growth(index_totals(cut.window)):
         return ""
     if indexing_rate_docs_per_s(cut.window, "primaries") is None:
-        return ", and counters of the index began again in the measured window, which is void"
-    return ", and the indexing rate is what the sink counted as stored"
+        return ", so that counters of the index began again in the measured window, which is void"
+    return ", so that the indexing rate is what the sink counted as stored"
 
 
 def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
@@ -196,7 +196,7 @@ def dead_letters(run: Run) -> RunWarning | None:
     kept = "if the run stopped its servers, start some with `./sluice up` and run again; " if is_here else ""
     return RunWarning(
         kind=WarningKind.DEAD_LETTERS,
-        seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
+        seen=_absent_text(run, (("in the dead-letter topic", refused),)),
         likely_cause=f"Elasticsearch rejected them; the most frequent reason: {first}",
         remedy=f"{kept}look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
         " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again",
@@ -207,16 +207,23 @@ def not_indexed(run: Run) -> RunWarning | None:
     """Records whose documents are accounted for, and not where queries look."""
     if not (elsewhere := run.documents.elsewhere):
         return None
-    records = sum(number for _, number in elsewhere)
     return RunWarning(
         kind=WarningKind.NOT_INDEXED,
-        seen=f"{count(records)} of {count(run.documents.loaded)} records are not in the index: "
-        + ", ".join(f"{count(number)} {what}" for what, number in elsewhere),
+        seen=_absent_text(run, elsewhere),
         likely_cause="the data stream keeps rejected documents in its failure store, a pipeline drops documents, or a"
         " converter or transform of the connector failed on them or removed them",
         remedy="look into the failure store (`GET NAME::failures/_search`), at the pipeline, or into the worker's log"
         " (`errors.log.enable`); `errors.deadletterqueue.topic.name` keeps what a converter fails on",
     )
+
+
+def _absent_text(run: Run, places: Sequence[tuple[str, int]]) -> str:
+    """Some of the records that are not in the index: there may be others, in other places."""
+    records = sum(number for _, number in places)
+    kinds = " and ".join(f"{count(number)} {place}" for place, number in places)
+    where = places[0][0] if len(places) == 1 else kinds
+    are = "is" if records == 1 else "are"
+    return f"{count(records)} of {count(run.documents.loaded)} records, {where}, {are} not in the index"
 
 
 def values_stored_only(run: Run) -> RunWarning | None:
@@ -247,10 +254,10 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
         return None
     return RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
-        seen=limit.evidence.rstrip("."),
+        seen=no_slack_text(limit),
         likely_cause="the load driver lacks tasks, connections or cores",
-        remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
-        " cores, or run it on another machine",
+        remedy="do not read this rate, or `same` of two such rates, as Elasticsearch's own; give the driver more tasks,"
+        " requests in flight or cores, or run it on another machine",
     )
 
 
@@ -274,10 +281,8 @@ def _taken(run: Run, here: Sequence[Sample]) -> str | None:
     if lost or others is not None:
         return lost
     # Not measured: in records before 0.2.0, and where a container is not seen from here.
-    cores, busy = run.environment.cpu_cores, evidence(run, here).other_cores
-    if busy < MOST_OTHER_CPU_PERCENT / 100 * cores:
-        return None
-    return f"processes not known as the run's kept {number(busy)} of the {cores} cores busy {_meanwhile(run)}"
+    percent = 100 * evidence(run, here).other_cores / run.environment.cpu_cores
+    return taken_text({UNKNOWN_PROCESSES: percent} if percent >= MOST_OTHER_CPU_PERCENT else {})
 
 
 def late_producer(run: Run) -> RunWarning | None:
@@ -287,8 +292,7 @@ def late_producer(run: Run) -> RunWarning | None:
         return None
     return RunWarning(
         kind=WarningKind.LATE_PRODUCER,
-        seen=f"{count(late)} of {count(run.documents.produced)} documents were sent more than 100 ms after they"
-        " were due",
+        seen=late_text(late, run.documents.produced, "documents", 100),
         likely_cause="the producers cannot make that rate here, or Kafka held them back",
         remedy="latencies count from the due time and include this delay; ask for a lower rate or for more producers",
     )

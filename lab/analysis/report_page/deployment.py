@@ -8,7 +8,7 @@ from lab.analysis.figures.rates import Point
 from lab.analysis.report_page.looks import BLUE, ORANGE
 from lab.analysis.report_page.sections import Row
 from lab.analysis.report_page.svg import Axis, Chart, extent, line_chart
-from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure, quantity
+from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure
 from lab.records.deployment import Deployment
 from lab.records.result import Result
 
@@ -22,7 +22,6 @@ def section(deployment: Deployment, result: Result) -> dict[str, object]:
     """Values for the template of the section."""
     targets = targets_of(deployment)
     return {
-        "headline": headline(deployment, result),
         "settings": setting_pairs(deployment),
         "indices_head": INDICES_HEAD,
         "indices": indices(deployment, result),
@@ -36,24 +35,15 @@ def section(deployment: Deployment, result: Result) -> dict[str, object]:
     }
 
 
-def headline(deployment: Deployment, result: Result) -> str:
-    """Sentence on the deployment's time and bytes, and the index node's share of them."""
-    rate = value_of(result.metrics, "deployment_bytes_per_s")
-    from_index_node = value_of(result.metrics, "deployment_bytes_from_index_node")
-    return (
-        f"{quantity(len(deployment.indices), 'index', 'indices')} went from {deployment.index_node} to "
-        f"{', '.join(deployment.to)} in {duration(deployment.seconds)}: {bytes_text(deployment.total_bytes)} were "
-        f"copied at {figure(rate, 'bytes/s')}, {bytes_text(from_index_node)} of them out of the index node, from which "
-        f"up to {quantity(deployment.most_from_index_node, 'recovery', 'recoveries')} were seen at once."
-    )
-
-
 def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
     """Names and values: route, replicas, recovery settings, retries and so on."""
     settings = ", ".join(f"`{name}: {value}`" for name, value in sorted(deployment.settings.items()))
     rows = [
+        ("From", deployment.index_node),
+        ("To", ", ".join(deployment.to)),
         ("Route", deployment.route),
         ("Replicas", str(deployment.number_of_replicas)),
+        ("Recoveries at once out of the index node", f"{count(deployment.most_from_index_node)} at most, as seen"),
         ("Recovery settings", settings or "Elasticsearch's defaults"),
         ("Asked again", f"{count(deployment.retries)} times, for allocations that Elasticsearch had given up"),
     ]
@@ -70,25 +60,32 @@ def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
 
 
 def indices(deployment: Deployment, result: Result) -> list[Row]:
-    """One row for each index."""
-    return [
-        (
+    """One row for each index, and one for all of them together."""
+
+    def row(name: str, became: str, seconds: float, scope: str, recoveries: int) -> Row:
+        figures = (
+            figure(value_of(result.metrics, f"deployment_{name}", scope), unit)
+            for name, unit in (
+                ("bytes", "bytes"),
+                ("bytes_per_s", "bytes/s"),
+                ("bytes_from_index_node", "bytes"),
+                ("throttle_s", "s"),
+            )
+        )
+        return name, became, duration(seconds), *figures, count(recoveries)
+
+    rows = [
+        row(
             each.index,
             each.became if each.became != each.index else "the same",
-            duration(each.seconds),
-            *(
-                figure(value_of(result.metrics, f"deployment_{name}", each.index), unit)
-                for name, unit in (
-                    ("bytes", "bytes"),
-                    ("bytes_per_s", "bytes/s"),
-                    ("bytes_from_index_node", "bytes"),
-                    ("throttle_s", "s"),
-                )
-            ),
-            count(each.recoveries),
+            each.seconds,
+            each.index,
+            each.recoveries,
         )
         for each in deployment.indices
     ]
+    recoveries = sum(each.recoveries for each in deployment.indices)
+    return rows if len(rows) == 1 else [*rows, row("all of them", "", deployment.seconds, "run", recoveries)]
 
 
 def targets_of(deployment: Deployment) -> list[str]:

@@ -88,7 +88,7 @@ def hero_caption(run: Run, result: Result) -> str:
         pace = run.delivery.pace if run.delivery else None
         at = f"at {pace_text(pace) if pace else figure(requested_rate_docs_per_s(run), 'docs/s')}"
         warm_up = f"after {duration(run.sink_histograms.warm_up_s or 0.0)} of warm-up"
-        return f"{at}, {warm_up}; one document in a hundred took longer"
+        return f"{at}, {warm_up}"
     if chosen and run.course and chosen[0] in OF_STAGES:
         return _stage_caption(run.course, chosen[0])
     if chosen and chosen[0] == "deployment_s":
@@ -103,7 +103,7 @@ def _stage_caption(course: Course, name: str) -> str:
         return "after the nodes' pause" if course.resumed_s else "after documents that came all at once"
     rate = course.stages[-1].rate_docs_per_s
     at = f" at {figure(rate, 'docs/s')}" if rate else ""
-    return f"in the last stage{at}; one document in a hundred took longer"
+    return f"in the last stage{at}"
 
 
 def _hero_metric(run: Run, result: Result) -> tuple[str, str] | None:

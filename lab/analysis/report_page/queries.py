@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.report_page.sections import Row, compared_text
+from lab.analysis.report_page.sections import Row, compared_text, question_verdict
 from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
 from lab.records.queries import QueryLoadResult, RampStep
 from lab.records.result import Result
-from lab.records.run import Layout, Run, WarningKind
+from lab.records.run import Layout, Run
 
 ALL = "all of them"
 TIMES = ("mean", "p50", "p90", "p99", "p99_9", "max")
@@ -19,14 +19,6 @@ COST_METRICS = {
     "query_major_faults_per_min": "major faults",
     "page_cache_bytes_mean": "page cache",
 }
-SERVICE_TIME_ONLY = (
-    "Service time: query sent until its answer was read. A closed loop has no latency: a client that waits for a slow"
-    " answer does not send what was due meanwhile, so the wait of those queries is in no figure."
-)
-LATENCY = (
-    "Latency: from the instant at which a query was due, by the rate asked for, until its answer was read; the time it"
-    " waited for a free client is in it."
-)
 
 
 def is_open_loop(load: QueryLoadResult) -> bool:
@@ -37,14 +29,6 @@ def is_open_loop(load: QueryLoadResult) -> bool:
 def times_name(load: QueryLoadResult) -> str:
     """Name of the queries' times: latency or service time."""
     return "Latency" if is_open_loop(load) else "Service time"
-
-
-def headline(run: Run, load: QueryLoadResult) -> str:
-    """Two sentences on the number of answers and on the questions' window."""
-    answered = sum(question.answers for question in load.questions)
-    # Of queries alone, the page says on top who sent them and how.
-    how = "" if run.load == "query" else f" to {questions_text(load)} by {clients_text(load)}, while documents streamed"
-    return f"{count(answered)} answers{how}. {window_sentence(load)}"
 
 
 def questions_text(load: QueryLoadResult) -> str:
@@ -64,21 +48,18 @@ def clients_text(load: QueryLoadResult) -> str:
     return f"{clients} in a closed loop, each query sent {duration(load.think_time_s)} after the answer before it"
 
 
-def window_sentence(load: QueryLoadResult) -> str:
-    """Window and request cache, in one sentence."""
-    cache = f"the request cache was {'on' if load.request_cache else 'off'}"
+def asked_about(load: QueryLoadResult) -> str:
+    """Part of the data that each query asked about."""
     if load.window_s is None:
-        return f"Each query asked about all of the data; {cache}."
+        return "all of the data"
     documents = load.window_documents_mean
     window = window_text(load.window_s)
     holds = f" ({number(documents)} documents on average)" if documents is not None else ""
     if load.window_place == "newest":
-        place = f"the newest {window} of the data{holds}"
-    else:
-        within = load.window_within
-        share = f" the oldest {number(100 * within)} % of" if within is not None and within < 1 else ""
-        place = f"{window} drawn from{share} the data{holds}"
-    return f"Each query asked about {place}; {cache}."
+        return f"the newest {window} of the data{holds}"
+    within = load.window_within
+    share = f" the oldest {number(100 * within)} % of" if within is not None and within < 1 else ""
+    return f"{window} drawn from{share} the data{holds}"
 
 
 def window_text(window_s: float) -> str:
@@ -88,44 +69,32 @@ def window_text(window_s: float) -> str:
 
 
 def answers_text(load: QueryLoadResult) -> str:
-    """One or two sentences on right and wrong answers."""
-    apart = [each for each in load.questions if each.not_computed]
-    if apart:
-        rest = load.model_copy(update={"questions": tuple(each for each in load.questions if not each.not_computed)})
-        texts = [f"`{each.name}`: {compared_text(each.checked, each.wrong, str(each.not_computed))}" for each in apart]
-        return " ".join([*([answers_text(rest)] if rest.questions else []), *texts])
-    checked, wrong = (sum(getattr(each, name) for each in load.questions) for name in ("checked", "wrong"))
-    if not checked:
-        return "No answer was compared with the dataset."
-    if not wrong:
-        return f"All {count(checked)} answers that were compared with the dataset are right."
-    text = f"{count(wrong)} of {count(checked)} compared answers are wrong"
-    unexpected = [each for each in load.questions if each.wrong and not each.expected_wrong]
-    if not unexpected:
-        return f"{text}, all to questions whose wrong answers the profile expects."
-    return f"{text}; of `{unexpected[0].name}`, where none may be: {unexpected[0].first_wrong}."
-
-
-def clients_busy_text(result: Result, load: QueryLoadResult) -> str:
-    """Little's law: the clients that were configured beside those that had a query under way."""
-    busy = (
-        f"{number(load.clients_busy_mean)} of {count(load.clients)} clients had a query under way on average (Little's"
-        " law: sum of service times ÷ duration)"
+    """Sentence on the answers compared with the dataset, and one for each question of which none could be."""
+    known = [each for each in load.questions if not each.not_computed]
+    wrong = next((each for each in known if each.wrong and not each.expected_wrong), None)
+    told = compared_text(
+        sum(each.checked for each in known),
+        sum(each.wrong for each in known),
+        f"`{wrong.name}`: {wrong.first_wrong}" if wrong else None,
+        expected=wrong is None,
     )
-    if any(warning.kind is WarningKind.CLIENTS_DISAGREE for warning in result.warnings):
-        return f"{busy}, but {number(load.clients_expected)} were to be expected: see the warnings."
-    if load.clients_expected is None:
-        return f"{busy}."
-    return f"{busy}, and {number(load.clients_expected)} were to be expected."
+    apart = [f"`{each.name}`: {question_verdict(each)}" for each in load.questions if each.not_computed]
+    return " ".join([*([told] if known else []), *apart])
 
 
-def lag_text(load: QueryLoadResult) -> str | None:
-    """Sentence on the age of the newest searchable document."""
-    if load.searchable_lag_s is None:
-        return None
-    return (
-        f"The newest searchable document was {duration(load.searchable_lag_s)} behind the newest in Kafka, on average."
-    )
+def load_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
+    """Names and values of a load: what it asked about, how many clients were busy, how new the documents were."""
+    lag = load.searchable_lag_s
+    return [
+        ("Each query asked about", asked_about(load)),
+        ("Request cache", "on" if load.request_cache else "off"),
+        ("Clients with a query under way", f"{number(load.clients_busy_mean)} of {load.clients} on average"),
+        *(
+            [("Newest searchable document", f"{duration(lag)} behind the newest in Kafka on average")]
+            if lag is not None
+            else []
+        ),
+    ]
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
@@ -268,11 +237,12 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
     """Values for `queries.html`, charts aside."""
     cost_head, cost = cost_table(result)
     return {
-        "headline": headline(run, load) + ("" if run.load == "query" else f" {answers_text(load)}"),
-        "clients_busy": clients_busy_text(result, load),
-        "lag": lag_text(load),
+        # Of queries alone, the page says on top who sent them and what was right.
+        "headline": ""
+        if run.load == "query"
+        else f"{questions_text(load)} by {clients_text(load)}, while documents streamed. {answers_text(load)}",
+        "load": load_pairs(load),
         "times_name": times_name(load),
-        "times_note": LATENCY if is_open_loop(load) else SERVICE_TIME_ONLY,
         "times_head": TIMES_HEAD,
         "times": times_rows(result, load),
         "answers_head": ANSWERS_HEAD,

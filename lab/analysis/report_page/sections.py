@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.text import UNKNOWN, bytes_text, clock_text, count, duration, figure, number
-from lab.records.queries import QuestionAnswers
+from lab.records.queries import QueryTimes, QuestionAnswers
 from lab.records.result import Result
 from lab.records.run import Run
 
@@ -64,39 +64,57 @@ def questions(run: Run, result: Result) -> list[Row]:
     return rows
 
 
-def compared_text(answers: int, differing: int, why: str) -> str:
-    """Sentence on answers that were compared with each other only, none of which is called right."""
-    same = "none differs" if not differing else f"{count(differing)} differ"
-    only = f"{count(answers)} answers of this run were compared with each other only, not with other runs"
-    return f"{only} ({why}): {same} from the first of a request."
+def compared_text(
+    compared: int,
+    differing: int,
+    first: str | None = None,
+    *,
+    why: str | None = None,
+    left_out: int = 0,
+    expected: bool = False,
+) -> str:
+    """Sentence on answers that were compared, and with what: with each other only, none is called right.
+
+    Args:
+        first: How the first of those that differ does so.
+        why: Why no right answer could be computed; `None` if it could.
+        left_out: Rejected documents, of which no right answer tells.
+        expected: Whether the profile expects that they differ.
+    """
+    right = f"the first answer of this run to the same request ({why})" if why else "the dataset"
+    if left_out:
+        right += f" without the rejected documents (dead letters), which are {count(left_out)}"
+    if not compared:
+        return f"No answer was compared with {right}."
+    such_as = f", such as {first}" if differing and first else ""
+    as_expected = "; the profile expects that" if differing and expected else ""
+    return f"{count(differing)} of {count(compared)} compared answers differ from {right}{such_as}{as_expected}."
 
 
 def compared_questions(run: Run) -> Iterator[str]:
-    """A sentence for each question of a run whose right answers could not be computed, or that is to be wrong."""
+    """A sentence for each question of a run with answers that are not simply right or wrong."""
     sent = run.query_load.questions if run.query_load else ()
-    counts = [(each, each.answers) for each in run.questions] + [(each, each.checked) for each in sent]
-    for each, answers in counts:
-        if each.not_computed:
-            yield f"{each.name}: {compared_text(answers, each.wrong, each.not_computed)}"
-        elif each.wrong and each.expected_wrong:
-            yield f"{each.name}: {count(each.wrong)} of {count(answers)} answers are wrong, as the profile expects."
-    yield from (f"{each.name}: {left_out_text(each)}" for each in run.questions if each.left_out)
+    questions: list[QuestionAnswers | QueryTimes] = [*run.questions, *sent]
+    for each in questions:
+        has_left_out = isinstance(each, QuestionAnswers) and each.left_out
+        if each.not_computed or has_left_out or (each.wrong and each.expected_wrong):
+            yield f"{each.name}: {question_verdict(each)}"
 
 
-def question_verdict(question: QuestionAnswers) -> str:
-    """Sentence on right and wrong answers."""
-    if question.not_computed:
-        return compared_text(question.answers, question.wrong, question.not_computed)
-    rest = f" {left_out_text(question)}" if question.left_out else ""
-    if not question.wrong:
-        return f"All {count(question.answers)} answers are right.{rest}"
-    wrong = f"{count(question.wrong)} of {count(question.answers)} answers are wrong, such as {question.first_wrong}"
-    return f"{wrong}; the profile expects that.{rest}" if question.expected_wrong else f"{wrong}.{rest}"
-
-
-def left_out_text(question: QuestionAnswers) -> str:
-    """Sentence on the rejected documents, of which no answer tells."""
-    return f"Right answers leave out the rejected documents (dead letters): {count(question.left_out)}."
+def question_verdict(question: QuestionAnswers | QueryTimes) -> str:
+    """Sentence on the answers to a question."""
+    if isinstance(question, QuestionAnswers):
+        compared, left_out = question.answers, question.left_out
+    else:
+        compared, left_out = question.checked, 0
+    return compared_text(
+        compared,
+        question.wrong,
+        question.first_wrong,
+        why=question.not_computed,
+        left_out=left_out,
+        expected=question.expected_wrong,
+    )
 
 
 COST_METRICS = ("cpu_s_per_million_docs", "cpu_cores_mean", "rss_bytes_max", "disk_write_bytes", "major_page_faults")

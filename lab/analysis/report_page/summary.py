@@ -76,9 +76,9 @@ def outcome_sentence(run: Run, result: Result) -> str:
     if run.load == "query" and run.query_load is not None:
         return answers_text(run.query_load)
     compared = contents_phrase(documents, run.verification)
-    if absent := absent_documents(documents):
-        return f"{', '.join(absent)}. All others are in the index, and {compared}."
-    return f"All documents are in the index, and {compared}."
+    absent = absent_documents(documents)
+    where = f"{', '.join(absent)}. All others" if absent else "All documents"
+    return f"{where} are in the index, and {compared}."
 
 
 def contents_phrase(documents: Documents, verification: Verification) -> str:
@@ -110,14 +110,13 @@ def absent_documents(documents: Documents) -> list[str]:
 
 
 def window_phrase(run: Run, result: Result) -> str:
-    """The window of the main figure: length, warm-up, steadiness."""
+    """The window of the main figure: its length and its warm-up."""
     load, window = run.query_load, result.measured_window
     if run.load == "query" and load is not None:
         return f"over {duration(load.ended_s - load.started_s)}" + _after(load.warm_up_s)
     if window is None:
         return f"no measured window: {why_no_window(result)}"
-    steady = {True: ", rate steady", False: ", rate not steady", None: ""}[window.steady]
-    return f"over {duration(window.ended_s - window.started_s)}{_after(window.warm_up_s)}{steady}"
+    return f"over {duration(window.ended_s - window.started_s)}{_after(window.warm_up_s)}"
 
 
 def _after(warm_up_s: float | None) -> str:

@@ -62,20 +62,18 @@ def levels(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric
 
 
 def crossing_sentence(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> str:
-    """At which places it wins and loses, and between which two it turns; nothing is known of the places between."""
+    """At which places it wins and loses; nothing is known of the places between."""
     measured = levels(findings, wanted, figures)
     axis, metric = lower_first(axis_label(findings, wanted)), lower_first(metric_label(wanted.metric))
-    about = f"`{common_name(findings, wanted.factor)}` along {axis}, by {metric}"
-    if len(measured) < 2:
-        return f"{about}: not known, since {len(measured)} of at least 2 levels were measured with that axis."
     wins = [level for level in measured if level.worst < 0]
     loses = [level for level in measured if level.best > 0]
     others = [level for level in measured if level not in wins and level not in loses]
     words = (("it wins", wins), ("it loses", loses), ("neither is shown", others))
-    told = "; ".join(f"{word} at {', '.join(_place(level.at) for level in those)}" for word, those in words if those)
-    after = [level for level in wins if loses and level.at > loses[-1].at]
-    turns = f"; it begins to win between {_place(loses[-1].at)} and {_place(after[0].at)}" if after else ""
-    return f"{about}: {told}{turns}."
+    told = "; ".join(
+        f"{word} at {', '.join(f'{number(level.at)}×' for level in those)}" for word, those in words if those
+    )
+    about = f"`{common_name(findings, wanted.factor)}` along {axis}, by {metric}"
+    return f"{about}: {told or 'no level was measured'}."
 
 
 def axis_label(findings: Findings, wanted: Crossing) -> str:
@@ -88,7 +86,3 @@ def common_name(findings: Findings, factor: str) -> str:
     """Common name of a factor's variants, without the setting that ends each: `codec` of `codec 4×`, `codec 16×`."""
     names = {pair[0].rpartition(" ")[0].rstrip(",") for pair in pairs_of(findings, factor)}
     return names.pop() if len(names) == 1 else factor
-
-
-def _place(at: float) -> str:
-    return f"{number(at)}×"

@@ -30,6 +30,12 @@ def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
     return tuple(sorted(pairs, key=lambda pair: pair[0] != plan.repetition))
 
 
+def asked_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
+    """Pairs of the plan without that of the control with itself (A/A), unless the suite compares nothing else."""
+    pairs = planned_pairs(plan)
+    return tuple(pair for pair in pairs if pair[0] != plan.repetition) or pairs
+
+
 def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMetric]) -> tuple[Effect, ...]:
     """Effect of each comparison on each metric, metric by metric, from the blocks that were planned for it.
 

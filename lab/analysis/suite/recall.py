@@ -147,7 +147,7 @@ def _chart(plan: SuitePlan, root: str, panel: str, spots: Sequence[Spot], axis: 
     joined = any(len([spot for spot in spots if spot.variant == other.variant]) > 1 for other in spots)
     return Chart(
         f"{panel}: recall against {'size' if is_size else axis.rpartition(',')[0]}{of}",
-        "Left and high is better. Each point is a variant, the median of its blocks; the bar reaches from its lowest to"
+        "Each point is a variant, the median of its blocks; the bar reaches from its lowest to"
         " its highest block." + (" A line joins numbers of candidates." if joined else ""),
         "; ".join(
             f"{short_name(plan, spot.variant)} ({spot.question}): recall {spot.y:.3f} at "

@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
-from lab.analysis.suite.comparison_table import rows
-from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import (
@@ -17,6 +15,7 @@ from lab.analysis.suite.names import (
     short_name,
     suite_title,
 )
+from lab.analysis.suite.summary import differs_from_itself, shows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.files import write_whole
 from lab.records.marks import marks_text
@@ -63,18 +62,17 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         plan=plan,
         limit=limit_text(plan),
         result=result,
-        check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, metric)),
+        check_failed=bool(differs_from_itself(plan, result.effects, [metric])),
         differences=differences,
+        shown=shows(differences, compared).removeprefix(f"{differences} of {compared} "),
         compared=compared,
         metric=metric_label(metric),
-        remarks=sections.counting_remarks(suite, result),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),
         crossings=sections.crossings(result),
         recalls=recall_charts(result),
         vector_indices=list(sections.vector_indices(folder, result)),
         groups=sections.switch(result),
-        limits_in_short=sections.limits_in_short(result),
         limits=list(sections.limit_rows(result)),
         published=list(sections.published_rows(result)),
         published_in=sections.document_of(result.published[0].source) if result.published else "",

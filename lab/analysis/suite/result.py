@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons, is_settled
-from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
+from lab.analysis.suite.comparisons import (
+    Pair,
+    asked_pairs,
+    effects,
+    of_pair,
+    planned_pairs,
+    published_pairs,
+    published_steps,
+)
 from lab.analysis.suite.factor_summary import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
@@ -45,7 +53,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     pairs, by_variant = planned_pairs(plan), figures(suite, rising=False)
     compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
-    findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, counted_unlike(suite, pairs))
+    findings = Findings(plan, repeats_text(plan, suite.runs), compared, counted_unlike(suite, pairs))
     ended_s = max(run.ended_s for run in suite.runs)
     of_control_first = [*suite.of_variant(plan.control), *suite.counted.values()]
     return SuiteResult(
@@ -63,7 +71,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         headline=AT_ONCE if plan.duets else "",
         answer=summary(findings),
         factors=factor_sentences(findings, by_variant),
-        warnings=warnings(suite, pairs, compared),
+        warnings=warnings(suite, compared),
         environment=of_control_first[0].result.environment if of_control_first else None,
     )
 
@@ -93,8 +101,7 @@ def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Eff
     """
     suite = read_suite(folder)
     plan = suite.plan
-    pairs = planned_pairs(plan)
-    asking = [pair for pair in pairs if pair[0] != plan.repetition] or pairs
+    asking = asked_pairs(plan)
     begun = {plan.variant(names[0]).part for names in plan.order}
     to_come = sum(plan.variant(pair[0]).part not in begun for pair in asking)
     published = load_published(plan.published, root) if plan.published else None

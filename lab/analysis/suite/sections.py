@@ -10,14 +10,13 @@ from lab.analysis.folder import read_run
 from lab.analysis.report_page.svg import Chart
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
 from lab.analysis.suite.comparison_table import HEAD, Row, agreement_text, rows, verdict_kind
-from lab.analysis.suite.comparisons import is_detected, of_pair, planned_pairs, verdict_of
+from lab.analysis.suite.comparisons import asked_pairs, is_detected, of_pair, verdict_of
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compared_metrics
-from lab.analysis.suite.folder import SuiteRecords, last_attempts
+from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.forest_plot import axis, plot_row
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
-from lab.analysis.suite.result import counted_unlike
 from lab.analysis.suite.scope_table import MetricScopes, lines, metrics_with_scopes, scope_names, scopes_label
-from lab.analysis.suite.summary import TOO_FEW, Findings, remarks
+from lab.analysis.suite.summary import TOO_FEW, Findings
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.errors import ProfileError
 from lab.profiles.mapping import leaves
@@ -57,21 +56,10 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
 
 def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
     """Comparisons that show a difference by a metric, and comparisons in all; 0 of all if each has too few runs."""
-    compared = [
-        row.effect
-        for row in rows(result, metric)
-        if row.is_planned and not row.is_check and row.effect is not None and row.effect.ratios
-    ]
+    effects = (of_pair(result.effects, pair, metric) for pair in asked_pairs(result.plan))
+    compared = [effect for effect in effects if effect is not None and effect.ratios]
     is_measured = any(effect.verdict != TOO_FEW for effect in compared)
     return sum(map(is_detected, compared)), len(compared) if is_measured else 0
-
-
-def counting_remarks(suite: SuiteRecords, result: SuiteResult) -> list[tuple[str, str]]:
-    """By comparison, the part of its ratios that only counting documents makes."""
-    plan = result.plan
-    pairs = planned_pairs(plan)
-    unlike = counted_unlike(suite, pairs)
-    return remarks(Findings(plan, result.repeats, pairs, result.effects, result.published, unlike))
 
 
 def switch(result: SuiteResult) -> list[dict[str, object]]:
@@ -96,7 +84,7 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
 def crossings(result: SuiteResult) -> list[Chart]:
     """One chart for each place from which a level of a factor begins to win."""
     plan = result.plan
-    findings = Findings(plan, result.repeats, planned_pairs(plan), result.effects, result.published, {})
+    findings = Findings(plan, result.repeats, result.effects, {})
     return [crossing_chart(findings, wanted, result.figures) for wanted in plan.crossings]
 
 
@@ -169,19 +157,6 @@ def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
         named = ((stage if stage == NO_LIMIT else _stage_text(result, stage), runs) for stage, runs in stages_of)
         stages = ", ".join(f"{stage} ({runs})" for stage, runs in named)
         yield short_name(result.plan, limit.variant), stages, limit.evidence.evidence if limit.evidence else UNKNOWN
-
-
-def limits_in_short(result: SuiteResult) -> str:
-    """Such as `Elasticsearch in 82 of 84 runs, the sink in 1; not known in 1`."""
-    stages = Counter[str]()
-    for limit in result.limits:
-        stages.update(limit.limits)
-    runs, unknown = stages.total(), stages.pop(NO_LIMIT, 0)
-    if not stages:
-        return f"Not identified in any of {runs} runs."
-    named = [f"{_stage_text(result, stage)} in {times}" for stage, times in stages.most_common()]
-    named[0] += f" of {runs} runs"
-    return ", ".join(named) + (f"; not known in {unknown}." if unknown else ".")
 
 
 def _stage_text(result: SuiteResult, stage: str) -> str:

@@ -6,23 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from lab.analysis.contents import contents_of
 from lab.analysis.figures.windows import RISE_S, WARM_UP_S
 from lab.analysis.statistics.effects import change_text
-from lab.analysis.suite.comparisons import Pair, is_detected, verdict_of
 from lab.analysis.suite.figures import rise
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, planned_runs
-from lab.analysis.suite.names import lower_first, metric_label, short_name
+from lab.analysis.suite.names import short_name
+from lab.analysis.suite.summary import differs_from_itself
 from lab.analysis.text import bytes_text
 from lab.records.run import RunWarning, WarningKind
-from lab.records.suite import Effect, MetricKey, SuitePlan
+from lab.records.suite import Effect, SuitePlan
 
 MOST_NAMED = 6
 
 
-def warnings(suite: SuiteRecords, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tuple[RunWarning, ...]:
+def warnings(suite: SuiteRecords, effects: Sequence[Effect]) -> tuple[RunWarning, ...]:
     """Warnings of the suite as a whole, and for each kind the number of runs with that warning."""
     return (
         *_repetition_differs(suite.plan, effects),
         *_rates_rise(suite),
-        *_driver_limited(suite, pairs),
         *_environments_differ(suite),
         *_runs_failed(suite),
         *_of_runs(suite),
@@ -30,16 +29,11 @@ def warnings(suite: SuiteRecords, pairs: Sequence[Pair], effects: Sequence[Effec
 
 
 def _repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[RunWarning]:
-    """The control shows a difference from itself, which only chance or the method can have caused."""
-    differences = [
-        f"{verdict_of(effect)} in {lower_first(metric_label(MetricKey(name=effect.metric, scope=effect.scope)))}"
-        for effect in effects
-        if effect.variant == plan.repetition and is_detected(effect)
-    ]
-    if differences:
+    """The control shows a difference from itself."""
+    if seen := differs_from_itself(plan, effects):
         yield RunWarning(
             kind=WarningKind.REPETITION_DIFFERS,
-            seen=f"the control shows a difference from its own repetition (A/A): {', '.join(differences)}",
+            seen=seen,
             likely_cause="chance (one metric in twenty), or something changed during the suite: a drift, other"
             " programs, cold servers",
             remedy="distrust differences of that size in this suite; check the drift between blocks, stop other"
@@ -60,28 +54,6 @@ def _rates_rise(suite: SuiteRecords) -> Iterator[RunWarning]:
         )
 
 
-def _driver_limited(suite: SuiteRecords, pairs: Sequence[Pair]) -> Iterator[RunWarning]:
-    """Runs that the load driver limited, and the pairs of which both variants are such."""
-    driven = [run for run in suite.counted.values() if _warns_of(run, WarningKind.DRIVER_LIMITED)]
-    if not driven:
-        return
-    plan = suite.plan
-    first = next(each for each in driven[0].result.warnings if each.kind == WarningKind.DRIVER_LIMITED)
-    times = Counter(run.run.variant for run in driven)
-    mostly = {name for name in times if 2 * times[name] > len(suite.of_variant(name))}
-    both = [f"{short_name(plan, pair[0])} against {short_name(plan, pair[1])}" for pair in pairs if mostly >= set(pair)]
-    also = f", and in most runs of both variants of: {_named(both)}" if both else ""
-    yield RunWarning(
-        kind=WarningKind.DRIVER_LIMITED,
-        seen=f"{_in_runs(suite, driven)} a stage of the load driver had no slack left{also}; the first of them:"
-        f" {first.seen}",
-        likely_cause="the load driver lacks tasks, connections or cores; both variants then run at its rate,"
-        " whatever they compare",
-        remedy="there, read no rate and no `same` of a rate as Elasticsearch's own: give the driver more tasks,"
-        " requests in flight or cores, or run it on another machine",
-    )
-
-
 def _runs_failed(suite: SuiteRecords) -> Iterator[RunWarning]:
     """Runs that were not verified, and what was lost by it."""
     failed = [run for run in suite.runs if run.status != "verified" and not run.warm_up and run.block]
@@ -100,20 +72,15 @@ def _runs_failed(suite: SuiteRecords) -> Iterator[RunWarning]:
 
 
 def _of_runs(suite: SuiteRecords) -> Iterator[RunWarning]:
-    """Each other kind of warning of the runs that count, once, with how many of them gave it."""
+    """Each kind of warning of the runs that count, once, with how many of them gave it."""
     counted = list(suite.counted.values())
     examples: dict[WarningKind, RunWarning] = {}
     for run in counted:
         for warning in run.result.warnings:
             examples.setdefault(warning.kind, warning)
     for kind, example in examples.items():
-        if kind != WarningKind.DRIVER_LIMITED:
-            where = _in_runs(suite, [run for run in counted if _warns_of(run, kind)])
-            yield example.model_copy(update={"seen": f"{where}; the first of them: {example.seen}"})
-
-
-def _warns_of(run: CountedRun, kind: WarningKind) -> bool:
-    return any(warning.kind == kind for warning in run.result.warnings)
+        where = _in_runs(suite, [run for run in counted if any(each.kind == kind for each in run.result.warnings)])
+        yield example.model_copy(update={"seen": f"{where}; the first of them: {example.seen}"})
 
 
 def _in_runs(suite: SuiteRecords, runs: Sequence[CountedRun]) -> str:

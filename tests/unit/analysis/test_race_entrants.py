@@ -140,7 +140,7 @@ def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_pa
     result = analyse(written(tmp_path, *directly(idle))).result
 
     assert result.limited_by is not None
-    assert (result.limited_by.stage, result.limited_by.evidence) == ("sender", message(25, 53, 2))
+    assert (result.limited_by.stage, result.limited_by.evidence) == ("sender", message(25, 53))
     assert "driver_limited" in {warning.kind.value for warning in result.warnings}
 
 
@@ -158,7 +158,7 @@ def test_a_load_through_rally_is_told_as_such_with_the_cpu_of_all_its_processes(
     assert "bulk_service_time_ms_p50" not in {name for name, _ in names}
     assert value_of(direct.metrics, "bulk_service_time_ms_p50", "run") is not None
     assert result.limited_by is not None
-    assert result.limited_by.evidence == message(53, 3, "Rally")
+    assert result.limited_by.evidence == message(25, 53)
     assert "sent by 3 clients of Rally 2.13.0&#39;s bulk task" in write_report(analysis).read_text().replace(
         "'", "&#39;"
     )

@@ -81,9 +81,9 @@ def test_the_slow_stage_has_a_place_in_the_picture() -> None:
 def test_opensearch_is_called_by_its_name(message: MakeMessage) -> None:
     """As in its report."""
     profile = load_profile("quickstart", overrides=["opensearch=3.0.0"])
-    limit = judged(profile, CORES, in_load(Truth())).limit
+    limit = judged(profile, CORES, in_load(Truth(machine_cpu_percent=53.0, write_active=2))).limit
     assert limit is not None
-    assert limit.evidence == message("OpenSearch", 97, "1.50", 2)
+    assert limit.evidence == message("OpenSearch's write threads", 100, 3)
 
 
 def test_the_settings_of_the_connector_are_those_of_template_and_profile() -> None:

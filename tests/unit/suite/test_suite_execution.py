@@ -126,7 +126,7 @@ class Silent:
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """Show nothing."""
 
-    def narrowed(self, folder: Path, to_come: int | None) -> None:
+    def narrowed(self, folder: Path) -> None:
         """Show nothing."""
 
     def warned(self, text: str) -> None:

@@ -92,7 +92,7 @@ def test_an_open_loop_that_is_not_answered_as_fast_as_it_asks_did_not_keep_up(
 @pytest.mark.parametrize(
     ("truth", "stage", "facts"),
     [
-        (QueryTruth(rate_per_s=30.0, busy=1.1), "requested rate", (30, "30/s", "1.10", 3)),
+        (QueryTruth(rate_per_s=30.0, busy=1.1), "requested rate", ("30 of 30", "1.10", 3)),
         (QueryTruth(cpu_ms=60.0, machine_cpu_percent=97.0), "elasticsearch", (97, "1.80", 2, 0.25)),
         (
             QueryTruth(cpu_ms=10.0, machine_cpu_percent=27.0, iowait_percent=30.0, read_bytes=1_000_000),
@@ -100,7 +100,7 @@ def test_an_open_loop_that_is_not_answered_as_fast_as_it_asks_did_not_keep_up(
             (30, "30\u202fMB/s", 27),
         ),
         (QueryTruth(search_active=4, search_queue=5), "elasticsearch", (100, 5)),
-        (QueryTruth(think_time_s=0.5, busy=1.2, expected=1.2), "clients", ("1.20", 3, "0.50", 50, 47)),
+        (QueryTruth(think_time_s=0.5, busy=1.2, expected=1.2), "clients", ("1.20", 3, 50, 47)),
     ],
 )
 def test_what_limited_queries_is_told_from_their_samples(

@@ -45,7 +45,7 @@ def test_the_report_tells_right_answers_from_wrong_ones(tmp_path: Path) -> None:
     """The question in words, and whether to believe its answers."""
     written(tmp_path, run(Truth()), samples(Truth()))
     text = write_report(analyse(tmp_path)).read_text()
-    assert "Which books cost less than that? All 7 answers are right." in text
+    assert "Which books cost less than that? 0 of 7 compared answers differ from the dataset." in text
 
 
 def test_a_wrong_answer_is_told_with_its_first_difference(message: MakeMessage) -> None:
@@ -72,14 +72,10 @@ def test_answers_that_were_compared_with_each_other_are_not_called_right() -> No
     apart = question().model_copy(update={"not_computed": "`match` is not computed"})
     text = question_verdict(apart)
     assert (
-        "of this run were compared with each other only, not with other runs" in text,
+        "0 of 7 compared answers differ from the first answer of this run to the same request" in text,
         "`match` is not computed" in text,
         "right" in text,
-    ) == (
-        True,
-        True,
-        False,
-    )
+    ) == (True, True, False)
     (line,) = compared_questions(run(Truth()).model_copy(update={"questions": (question(), apart)}))
     assert line == f"{apart.name}: {text}"
 
@@ -87,8 +83,10 @@ def test_answers_that_were_compared_with_each_other_are_not_called_right() -> No
 def test_what_right_answers_leave_out_is_told() -> None:
     """In the report and on the terminal."""
     without = question().model_copy(update={"left_out": 113})
-    text = "Right answers leave out the rejected documents (dead letters): 113."
-    assert question_verdict(without) == f"All 7 answers are right. {text}"
+    text = (
+        "0 of 7 compared answers differ from the dataset without the rejected documents (dead letters), which are 113."
+    )
+    assert question_verdict(without) == text
     (line,) = compared_questions(run(Truth()).model_copy(update={"questions": (question(), without)}))
     assert line == f"{without.name}: {text}"
 
@@ -97,4 +95,4 @@ def test_wrong_answers_that_are_expected_are_told_as_such() -> None:
     """Beside the check mark of a verified run, a red number of them would be a riddle."""
     expected = question().model_copy(update={"wrong": 2, "expected_wrong": True})
     (line,) = compared_questions(run(Truth()).model_copy(update={"questions": (expected,)}))
-    assert line == f"{expected.name}: 2 of 7 answers are wrong, as the profile expects."
+    assert line == f"{expected.name}: 2 of 7 compared answers differ from the dataset; the profile expects that."

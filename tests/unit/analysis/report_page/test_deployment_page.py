@@ -4,6 +4,7 @@ from pathlib import Path
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.deployment import copy_rate_series
+from lab.analysis.report_page.deployment import indices
 from lab.analysis.report_page.report import write_report
 from lab.analysis.result import analyse
 from tests.unit.analysis.deployment_truth import INDEX, TO, deployed_run, deployment
@@ -49,6 +50,19 @@ def test_the_page_says_who_copied_from_whom(tmp_path: Path) -> None:
     html = write_report(analyse(written(tmp_path, deployed_run(), samples(Truth())))).read_text("utf-8")
     shown = Page(html)
     assert (shown.open, shown.fetched) == ([], [])
-    assert "1 index went from elasticsearch-1 to elasticsearch-2, elasticsearch-3 in 8\u202fs" in html
+    assert "at most, as seen" in html
+    assert "elasticsearch-2, elasticsearch-3" in html
     assert all(f"<td>{source}</td>" in html for source in ("elasticsearch-1", *TO))
     assert "seconds since the deployment was asked for" in html
+
+
+def test_several_indices_have_a_row_of_all_of_them(tmp_path: Path) -> None:
+    """Whose time is that of the deployment, and whose bytes are its own."""
+    result = analyse(written(tmp_path, deployed_run(), samples(Truth()))).result
+    made = deployment()
+    one = made.indices[0].model_copy(update={"seconds": 5.0})
+    *rows, whole = indices(made.model_copy(update={"indices": (one, one)}), result)
+
+    assert [row[2] for row in rows] == ["5\u202fs", "5\u202fs"]
+    assert whole[:5] == ("all of them", "", "8\u202fs", "62\u202fMB", "7.75\u202fMB/s")
+    assert len(indices(made, result)) == 1

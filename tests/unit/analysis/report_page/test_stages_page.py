@@ -33,7 +33,7 @@ def with_figures(folder: Path, **values: float | None) -> RunAnalysis:
         (
             {"limit_docs_per_s": 900.0, "index_delay_ms_p99": 50.0},
             P99,
-            "in the last stage; one document in",
+            "in the last stage",
         ),
     ],
     ids=["drain", "spike", "delay"],

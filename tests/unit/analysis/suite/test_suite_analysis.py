@@ -109,7 +109,7 @@ def test_units_that_do_not_depend_on_documents_are_compared_without_being_asked_
     """A suite that compares rates only would hide what is counting."""
     result = analysed(tmp_path, metrics=(RATE,))
     assert ratio(result, ("aladin/flat", "aladin/static"), ENTITIES) == 1.0
-    assert "per entity" in result.answer
+    assert "in entities indexed" in result.answer
 
 
 def test_the_answer_is_a_sentence_for_each_primary_metric_and_how_far_they_can_be_believed(
@@ -120,7 +120,7 @@ def test_the_answer_is_a_sentence_for_each_primary_metric_and_how_far_they_can_b
     rate, cost, remains = result.answer.split(". ")[:3]
     assert rate == message("3 repeats", "2 of 2", "indexing rate", "flat", "static")
     assert cost == message("3 repeats", "2 of 2", "flat", 67, "static", 20, "control")
-    assert remains == message("per entity", "flat", "static")
+    assert remains == message("3 documents in `flat` and 1 in `static`", "entities indexed")
 
 
 def test_no_difference_is_an_answer(tmp_path: Path, message: MakeMessage) -> None:
@@ -131,9 +131,9 @@ def test_no_difference_is_an_answer(tmp_path: Path, message: MakeMessage) -> Non
 
 
 def test_a_control_that_scatters_leaves_the_method_unproven(tmp_path: Path, message: MakeMessage) -> None:
-    """A wide interval that holds no change is no success of the check."""
+    """A wide interval that holds no change is no success of the check; nothing else is compared."""
     result = analysed(tmp_path, rungs={"aladin/control": Rung(against=None), AGAIN: Rung()}, noise=0.2)
-    assert result.answer == message("A/A", "undecided (-22 % to +9.6 %) in indexing rate", "same within 5 %")
+    assert result.answer == message("indexing rate: 1 undecided", "1 same within 5 %")
 
 
 def test_warm_up_drains_and_superseded_attempts_never_count(tmp_path: Path) -> None:

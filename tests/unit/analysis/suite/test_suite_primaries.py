@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from lab.analysis.suite.comparisons import planned_pairs
-from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, primary_metrics
+import pytest
+
+from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, primary_metrics
 from lab.analysis.suite.summary import Findings, summary
-from lab.records.suite import Effect, MetricKey, SuitePlan, Variant
+from lab.records.suite import Effect, MetricKey, SuitePlan, Variant, Verdict
 from tests.unit.analysis.suite.made_effects import Interval, an_effect
 from tests.unit.messages import MakeMessage
 
@@ -31,7 +32,7 @@ def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMEN
         order=(),
         metrics=metrics,
     )
-    return Findings(plan, "5 repeats", planned_pairs(plan), effects, (), {})
+    return Findings(plan, "5 repeats", effects, {})
 
 
 def test_other_questions_have_a_single_primary_metric() -> None:
@@ -49,15 +50,13 @@ def test_a_difference_is_told_though_the_first_metric_was_not_measured(message: 
     assert told == message("5 repeats", "indexing rate", "`static` faster by 20")
 
 
-def test_the_check_of_the_method_is_told_of_each_metric(message: MakeMessage) -> None:
-    """A control that is the same in cost and differs from itself in rate was called the same."""
+def test_a_control_that_differs_from_itself_is_told_beside_what_is_compared(message: MakeMessage) -> None:
+    """By the metrics that differ; what is the same is a row of the table."""
     cost = an_effect(AGAIN, CPU_PER_DOCUMENT, SAME, "same within 5 %")
     rate = an_effect(AGAIN, PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")
 
-    assert summary(findings(cost, rate)) == message(
-        "difference from itself",
-        "same within 5 % (-2.0 % to +2.0 %) in CPU per million documents (elasticsearch)",
-        "faster by 20 % (+10 % to +30 %) in indexing rate",
+    assert summary(findings(cost, rate, an_effect("static", PER_DOCUMENT, SAME, "same within 5 %"))) == message(
+        "5 repeats", "0 of 1", "1 same within 5 %", "from itself", "faster by 20 % (+10 % to +30 %) in indexing rate"
     )
 
 
@@ -70,25 +69,27 @@ def test_comparisons_of_too_few_runs_are_told_beside_the_others(message: MakeMes
     )
     flat = Variant(name="flat", profile="p", fingerprint="flat", against="control")
     plan = found.plan.model_copy(update={"variants": (*found.plan.variants, flat)})
-    told = summary(replace(found, plan=plan, pairs=planned_pairs(plan)))
+    told = summary(replace(found, plan=plan))
 
-    assert told == message("None of 2", "5 repeats", "1 same within 5 % and 1 too few runs")
-
-
-def test_a_suite_of_the_control_alone_says_that_nothing_else_was_compared(message: MakeMessage) -> None:
-    """The A/A is no comparison that the suite asks for."""
-    told = summary(findings(an_effect(AGAIN, PER_DOCUMENT, SAME, "same within 5 %")))
-
-    assert told == message("Nothing", "5 repeats")
+    assert told == message("0 of 2", "5 repeats", "1 same within 5 % and 1 too few runs")
 
 
-def test_a_check_of_too_few_runs_says_nothing_of_the_method(message: MakeMessage) -> None:
-    """Two blocks have an interval, and no verdict."""
-    told = summary(
-        findings(
-            an_effect("static", PER_DOCUMENT, SAME, "same within 5 %"),
-            an_effect(AGAIN, PER_DOCUMENT, (1.1, 1.2, 1.3), "too few runs", ratios=(1.1, 1.3)),
-        )
+def test_a_suite_of_the_control_alone_says_how_it_compares_with_itself(message: MakeMessage) -> None:
+    """Beside other comparisons the A/A is none that the suite asks for."""
+    found = findings(an_effect(AGAIN, PER_DOCUMENT, SAME, "same within 5 %"))
+    alone = found.plan.model_copy(update={"variants": found.plan.variants[:2]})
+
+    assert summary(found) == message("Nothing")
+    assert summary(replace(found, plan=alone)) == message("5 repeats", "0 of 1", "1 same")
+
+
+@pytest.mark.parametrize("verdict", ["same within 5 %", "faster"])
+def test_variants_that_count_otherwise_are_told_with_what_remains(verdict: Verdict, message: MakeMessage) -> None:
+    """Whatever the figures per document say, and by whichever metric."""
+    found = findings(
+        an_effect("static", CPU_PER_DOCUMENT, SAME, verdict),
+        an_effect("static", PER_ENTITY, (0.32, 0.33, 0.34), "slower"),
     )
+    told = summary(replace(found, documents_per_entity={("static", "control"): (3.0, 1.0)}))
 
-    assert told == message("A/A", "too few runs")
+    assert told == message("3 documents in `static` and 1 in `control`", "slower by 67 %")
