@@ -39,7 +39,8 @@ class Evidence:
         other_cores: Mean cores that others than the run's processes kept busy.
         others: What is known of those: that they are other programs, or only that no process of the run is known to be.
         stolen_cores: Mean cores that the hypervisor took.
-        write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1.
+        write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1; `None` where the index grew and no
+            time of indexing was counted, as of one that reads its topic itself, by threads of its own.
         write_queue: Mean number of requests that waited for one, over all nodes.
         bulks_in_flight: Mean number of bulk requests under way.
         bulks_allowed: How many the connector may have under way, over its tasks.
@@ -81,7 +82,8 @@ class Evidence:
 def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     """Collect the evidence on each stage from the samples of the measured window."""
     nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
-    threads = sum(node.write_threads or 0 for node in nodes)
+    index_reads_topic = shard_growth(window, "primaries", "index_time_ms") == 0
+    threads = 0 if index_reads_topic else sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
     here = window if servers_are_here(run) else ()
     busy = {name: cpu_cores_mean(window, name) for name in process_names(window)}

@@ -44,6 +44,13 @@ def without_kafka(_: Sample) -> dict[str, Any]:
     return {"kafka": None}
 
 
+def reading_the_topic_itself(sample: Sample) -> dict[str, Any]:
+    """An index whose documents no write thread stores, and whose time is not counted."""
+    assert sample.elasticsearch is not None
+    primaries = sample.elasticsearch.primaries.model_copy(update={"index_time_ms": 0})
+    return {"elasticsearch": sample.elasticsearch.model_copy(update={"primaries": primaries})}
+
+
 def on_two_nodes(sample: Sample) -> dict[str, Any]:
     """Two nodes that both count so."""
     assert sample.elasticsearch is not None
@@ -74,6 +81,7 @@ BUSY_BROKER = with_cores(0.25, 0.25, 1.0, machine_cpu_percent=53.0, write_active
         pytest.param(KEPT_SCHEDULE, unchanged, None, (), id="a producer on schedule, before less than 2 s of work"),
         pytest.param(IDLE_DRAIN, unchanged, "sink", (0, 53, "5 of 5"), id="a backlog before idle write threads"),
         pytest.param(IDLE_DRAIN, without_kafka, None, (), id="no known lag before idle write threads"),
+        pytest.param(IDLE_DRAIN, reading_the_topic_itself, None, (), id="an index that reads the topic itself"),
         pytest.param(
             replace(IDLE_DRAIN, write_active=2), unchanged, "elasticsearch", ("3 requests",), id="busy write threads"
         ),
