@@ -40,6 +40,7 @@ class Variant(Record):
         load_s: How long its load takes at least, where the profile says so: queries for so long, a stream at a rate.
         layout: Variants of queries alone share it exactly when they may read the same index, which is loaded once.
         working_set: Share of the documents that its queries ask about.
+        way: How it uses the servers, such as the connector: code that only another way has run is cold for it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Variant(Record):
     load_s: float | None = None
     layout: str | None = None
     working_set: float = 1.0
+    way: str = ""
 
     @model_validator(mode="before")
     @classmethod

@@ -348,9 +348,9 @@ class SuiteExecution:
 
     @property
     def warm_share_s(self) -> float:
-        """Time of a limited measurement in which drains wait for stable rates; all servers have as much of it."""
-        servers = {(variant.part, variant.servers) for variant in self.plan.variants}
-        return WARM_SHARE * 60 * self.minutes / self.plan.starts / len(servers) if self.minutes else inf
+        """Time of a limited measurement in which drains wait for stable rates; each server and way has as much."""
+        warmed = {(variant.part, variant.servers, variant.way) for variant in self.plan.variants}
+        return WARM_SHARE * 60 * self.minutes / self.plan.starts / len(warmed) if self.minutes else inf
 
     def until_stable(self, variant: Variant, needed: frozenset[Hashable]) -> frozenset[Hashable]:
         """Drains until their rate is stable, or their share of the time is over; what is warm then."""

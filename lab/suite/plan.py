@@ -196,7 +196,17 @@ def _planned(
         load_s=load_s(profile, documents, recorded_s),
         layout=layout_of(profile),
         working_set=window.within if window else 1.0,
+        way=way_of(profile),
     )
+
+
+def way_of(profile: Profile) -> str:
+    """How a profile uses the servers: code that only another way has run is cold for this one."""
+    if not profile.load.uses_kafka:
+        # To Elasticsearch it is the same who sends bulk requests.
+        return "direct" if profile.load.fills_index else "query"
+    sink = profile.sink
+    return " ".join(sink.command) if sink.command else sink.pipeline or sink.connector
 
 
 def _crossing(wanted: WantedCrossing) -> Crossing:
@@ -257,8 +267,12 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     each = {name: from_size[name] if wall_s is None else wall_s for name, wall_s in earlier.items()}
     kinds = {variant.kind: each[variant.name] for variant in plan.variants}
     layouts = {variant.layout: _documents_s(variant) for variant in plan.variants if variant.layout}
-    # The servers are warmed with one of the kinds; every other one begins with a run that does not count.
-    warm_ups = (WARM_UPS - 1) * max(each.values(), default=0.0) + sum(kinds.values())
+    # The servers are warmed with one of the kinds of each way; every other one begins with a run that does not count.
+    longest: dict[str, float] = {}
+    for variant in plan.variants:
+        longest[variant.way] = max(each[variant.name], longest.get(variant.way, 0.0))
+    stable_s = (WARM_UPS - 1) * sum(longest.values())
+    warm_ups = min(stable_s, WARM_SHARE * 60 * plan.minutes if plan.minutes else stable_s) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
     if is_share(plan.rate) and plan.rate_docs_per_s is None:
         warm_ups += LEAST_DRAINS * (RUN_BASE_S + LIMIT_S) + sum(each.values())

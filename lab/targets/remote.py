@@ -26,7 +26,7 @@ from lab.run.names import is_our_connector
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT, state_dir
 from lab.stack.server import STACK_MARKER, owned_marker
-from lab.targets.servers import Servers, VariantBench, refusal_at, release_refusals, way_of
+from lab.targets.servers import Servers, VariantBench, refusal_at, release_refusals
 from producers.dataset import Dataset
 
 ANSWER_TIMEOUT_S = 10.0
@@ -234,8 +234,7 @@ class RemoteBench(VariantBench):
         """Each JVM of the cluster, by its start, with the way in which the variant uses it."""
         self.servers = replace(self.servers, nodes=nodes_of(self.servers.endpoints))
         self.target = self.servers.target()
-        way = way_of(self.profiles[variant.name])
-        return frozenset((way, node.name, node.started_ms) for node in self.servers.nodes)
+        return frozenset((variant.way, node.name, node.started_ms) for node in self.servers.nodes)
 
 
 def read_servers(endpoints: Endpoints) -> RemoteServers:

@@ -452,7 +452,7 @@ class StartedBench(VariantBench):
         names = ",".join(map(node_name, range(1, used + 1)))
         # Of the index and not of the cluster, which would move what other variants keep there.
         self.target = replace(narrowed(whole, used), index_settings={INCLUDED: names} if used < nodes else {})
-        return frozenset((way_of(profile), server.pid) for server in self.target.servers)
+        return frozenset((variant.way, server.pid) for server in self.target.servers)
 
 
 def narrowed(target: Target, data_nodes: int) -> Target:
@@ -479,12 +479,3 @@ def narrowed(target: Target, data_nodes: int) -> Target:
         servers=[server for server in target.servers if is_used(server.name)],
         containers=containers,
     )
-
-
-def way_of(profile: Profile) -> str:
-    """How a profile uses the servers: code that only another way has run is cold for this one."""
-    if not profile.load.uses_kafka:
-        # To Elasticsearch it is the same who sends bulk requests.
-        return "direct" if profile.load.fills_index else "query"
-    sink = profile.sink
-    return " ".join(sink.command) if sink.command else sink.pipeline or sink.connector

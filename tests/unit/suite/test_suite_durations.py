@@ -99,14 +99,18 @@ def test_drains_wait_for_stable_rates_for_a_quarter_of_the_time(
     assert set(uncounted) == set(NAMES)
 
 
-def test_servers_of_each_start_and_part_have_as_much_of_the_warm_up_s_share(tmp_path: Path) -> None:
+def test_servers_of_each_start_part_and_way_have_as_much_of_the_warm_up_s_share(tmp_path: Path) -> None:
     """Else the last ones would be colder than the first."""
     plan = a_width(minutes=40)
-    one, *others = plan.variants
-    apart = (one, *(each.model_copy(update={"servers": "others"}) for each in others))
+    one, two, *others = plan.variants
+    apart = (
+        one,
+        two.model_copy(update={"way": "rsyslog"}),
+        *(each.model_copy(update={"servers": "others"}) for each in others),
+    )
     of_two = plan.model_copy(update={"variants": apart, "starts": 2})
     execution = SuiteExecution(SuiteFolder.begin(tmp_path, of_two), SlowServers(1.0), Silent(), is_warm=lambda _: False)
-    assert execution.warm_share_s == 600 / 4
+    assert execution.warm_share_s == 600 / 6
 
 
 # --- durations ------------------------------------------------------------------------------------------------------

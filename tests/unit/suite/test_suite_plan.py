@@ -226,3 +226,30 @@ def test_a_suite_that_tells_nothing_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "suites" / "s" / "20260101-000003").mkdir()
     (tmp_path / "suites" / "s" / "20260101-000003" / "suite.json").write_text("{}")
     assert noise(tmp_path, rate) == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "minutes", "warm_up_s"),
+    [
+        pytest.param((None, None), None, 3 * 11 + 11, id="one way: three drains more than the first"),
+        pytest.param((None, "other"), None, 2 * 3 * 11 + 11, id="each of two ways is warmed"),
+        pytest.param((None, "other"), 2.0, 30 + 11, id="within a quarter of the time"),
+    ],
+)
+def test_servers_are_warmed_for_each_way_of_using_them(
+    tmp_path: Path, pipelines: tuple[str | None, str | None], minutes: float | None, warm_up_s: float
+) -> None:
+    """Another pipeline runs code that is cold. A drain takes 11 s here; both variants are of one kind."""
+    profiles = [
+        profile.model_copy(update={"sink": profile.sink.model_copy(update={"pipeline": pipeline})})
+        for profile, pipeline in ((a_profile(load={"mode": "drain"}), pipeline) for pipeline in pipelines)
+    ]
+    variants = tuple(
+        SuiteVariant(name, profile, (), against)
+        for name, profile, against in zip(("one", "two"), profiles, (None, "one"), strict=True)
+    )
+    suite = Suite("s", "?", "one", None, variants, Measures(5, minutes), 1, (("query_rate_per_s", "run"),), None)
+    plan = make_plan(
+        suite, measures=None, seed=None, skipped={}, documents=dict.fromkeys(("one", "two"), 60_000), command=()
+    )
+    assert estimate(plan, tmp_path).warm_up_s == warm_up_s
