@@ -284,13 +284,15 @@ def watch(
     most_s: float,
     is_enough: Callable[[Sequence[Reading]], bool],
     sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[Reading]:
     """Readings for so many seconds, and on until they are enough, for `most_s` in all."""
     readings = [reader.read()]
     began_s = due_s = readings[0].at_s
     while True:
-        due_s += EVERY_S
-        sleep(max(0.0, due_s - time.monotonic()))
+        # After a reading that took long, as of a cluster that is away, none is made up for.
+        due_s = max(due_s, readings[-1].at_s) + EVERY_S
+        sleep(max(0.0, due_s - clock()))
         readings.append(reader.read())
         lasted_s = readings[-1].at_s - began_s
         if lasted_s >= most_s or (lasted_s >= seconds and is_enough(readings)):

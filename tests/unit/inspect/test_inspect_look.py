@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 from unittest.mock import Mock
 
@@ -21,7 +21,7 @@ from lab.inspect import look as looking
 from lab.inspect import readings
 from lab.inspect.limits import Pipeline, bottleneck_of
 from lab.inspect.look import look
-from lab.inspect.readings import PipelineReader
+from lab.inspect.readings import PipelineReader, Reading, watch
 from lab.records.samples import KafkaSample
 from tests.unit.http_server import serving
 from tests.unit.inspect.pipelines import ONE_TASK
@@ -226,6 +226,24 @@ def test_a_source_that_keeps_the_others_waiting_is_asked_no_more(served: Served)
         reader.read()
 
     assert [path for _, path in served.requests].count(STATS) == 2 + 1 + 3
+
+
+def test_readings_that_a_slow_one_has_delayed_are_not_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request comes sooner than two seconds after the one before: that is the load which is promised."""
+    monkeypatch.setattr(readings, "EVERY_S", 2.0)
+    now_s, asked_s, costs_s = [1_000.0], list[float](), iter([0.1, 11.0, 0.1, 0.1, 0.1])
+
+    def read() -> Reading:
+        asked_s.append(now_s[0])
+        now_s[0] += next(costs_s)
+        return Reading(at_s=now_s[0])
+
+    def sleep(s: float) -> None:
+        now_s[0] += s
+
+    watch(Mock(read=read), 19.0, most_s=19.0, is_enough=lambda _: True, sleep=sleep, clock=lambda: now_s[0])
+
+    assert [round(later - earlier, 1) for earlier, later in pairwise(asked_s)] == [2.1, 13.0, 2.1, 2.1]
 
 
 PIPELINES = "/orders/_settings/index.default_pipeline,index.final_pipeline"
