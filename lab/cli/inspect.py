@@ -14,7 +14,8 @@ from lab.cli.options import JsonOption, ServerOptions, with_groups
 from lab.clients.target import topics_of
 from lab.console import console, print_json
 from lab.inspect.connector import InspectedConnector
-from lab.inspect.look import Inspection, look
+from lab.inspect.limits import Pipeline, bottleneck_of, why_unknown
+from lab.inspect.look import look
 from lab.inspect.profile import Sampled, paths_of, write_profile
 from lab.inspect.screen import lines_of
 from lab.targets import TargetName
@@ -49,27 +50,27 @@ def inspect(
         told = f"watching {escape(found.name)} for {seconds:.0f} s; nothing is changed"
         console.print(f"[dim]{told}[/dim]", soft_wrap=True)
 
-    inspection = look(endpoints, connector, seconds=seconds, index=index, on_begin=begin)
+    pipeline = look(endpoints, connector, seconds=seconds, index=index, on_begin=begin)
     if as_json:
-        print_json(json_of(inspection))
+        print_json(json_of(pipeline))
     else:
-        print_screen(inspection)
+        print_screen(pipeline)
     if as_profile is not None:
-        sampled, paths = write_profile(inspection.pipeline, topics_of(endpoints), as_profile, documents)
+        sampled, paths = write_profile(pipeline, topics_of(endpoints), as_profile, documents)
         print_written(sampled, paths, as_profile)
 
 
-def print_screen(inspection: Inspection) -> None:
+def print_screen(pipeline: Pipeline) -> None:
     """Print a look for a reader."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    (_, headline), *lines = lines_of(inspection)
+    (_, headline), *lines = lines_of(pipeline)
     console.print(headline, soft_wrap=True)
     for label, text in lines:
         table.add_row(f"[dim]{label}[/dim]", text)
     console.print(table)
-    console.print(f"[dim]watched for {duration(inspection.pipeline.figures.window_s)}[/dim]")
+    console.print(f"[dim]watched for {duration(pipeline.figures.watched_s)}[/dim]")
 
 
 def print_written(sampled: Sampled, paths: Sequence[Path], name: str) -> None:
@@ -83,19 +84,18 @@ def print_written(sampled: Sampled, paths: Sequence[Path], name: str) -> None:
         console.print(f"  ./sluice {command} {name}  [dim]# {what}[/dim]", soft_wrap=True)
 
 
-def json_of(inspection: Inspection) -> dict[str, object]:
+def json_of(pipeline: Pipeline) -> dict[str, object]:
     """A look for a program."""
-    pipeline = inspection.pipeline
-    index = pipeline.index
+    index, bottleneck = pipeline.index, bottleneck_of(pipeline)
     return {
         "connector": asdict(pipeline.connector),
-        "engine": inspection.engine,
+        "engine": pipeline.engine,
         "group_state": pipeline.group_state,
         "figures": asdict(pipeline.figures),
         "index": None
         if index is None
         else {"name": index.name, "settings": index.shown, "fields": index.counts, "costly": index.costly},
-        "limited_by": None if inspection.bottleneck is None else asdict(inspection.bottleneck),
-        "unknown": inspection.unknown,
-        "not_read": inspection.lost,
+        "limited_by": None if bottleneck is None else asdict(bottleneck),
+        "unknown": None if bottleneck else why_unknown(pipeline),
+        "not_read": pipeline.lost,
     }

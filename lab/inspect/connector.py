@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from lab.clients.connect import ConnectWorker, Part, topics_read
-from lab.endpoints import HIDDEN, is_secret
+from lab.endpoints import Access, is_secret
 from lab.errors import ProfileError, StackError
 from lab.monitor.connect import causes_in, innermost
 from lab.profiles.problems import suggestion
@@ -22,7 +22,7 @@ MATTERS = re.compile(
 
 POLL = "consumer.override.max.poll.records"
 KAFKAS_POLL = "500"
-"""`max.poll.records` of Kafka's consumer (`ConsumerConfig`); the worker's own file may say otherwise."""
+"""`max.poll.records` by default (Kafka's `ConsumerConfig`); the worker's own file may say otherwise."""
 USER_INFO = re.compile(r"//(?:(?!//)[^\s\"'])*@")
 """User and password of a URL, which may hold a slash or an at sign that nobody has escaped."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -54,9 +54,6 @@ class InspectedConnector:
     Attributes:
         version: `None` where the worker does not say.
         reason: Cause of the connector's own failure.
-        tasks_max: Most tasks that it may have.
-        topics: Those that it reads.
-        group: Its consumer group.
         indices: Names or patterns of what it writes to, as far as its configuration tells; `by_topic` of each topic.
         has_defaults: False where the worker cannot give the defaults of the class.
     """
@@ -78,11 +75,11 @@ class InspectedConnector:
 
     def topics_into(self, index: str) -> tuple[str, ...]:
         """Topics whose records go to an index, or to a data stream that it is of; all where none is known to."""
-        of_stream = re.sub(r"^\.ds-(.+)-\d{4}\.\d\d\.\d\d-\d{6}$", r"\1", index)
+        names = index, re.sub(r"^\.ds-(.+)-\d{4}\.\d\d\.\d\d-\d{6}$", r"\1", index)
         found = [
             topic
             for topic, patterns in self.by_topic.items()
-            if any(fnmatchcase(name, pattern.lower()) for name in (index, of_stream) for pattern in patterns)
+            if any(fnmatchcase(name, pattern.lower()) for name in names for pattern in patterns)
         ]
         return tuple(found) or self.topics
 
@@ -92,13 +89,8 @@ class InspectedConnector:
 
     def whole(self, name: str) -> int | None:
         """A setting in effect as a whole number; `None` where it is none."""
-        value = self.value(name)
-        return int(value) if value is not None and re.fullmatch(r"[0-9]+", value.strip()) else None
-
-    @property
-    def poll_records(self) -> int:
-        """Most records of one poll of a task."""
-        return self.whole(POLL) or int(KAFKAS_POLL)
+        value = (self.value(name) or "").strip()
+        return int(value) if re.fullmatch(r"[0-9]+", value) else None
 
     @property
     def running_tasks(self) -> int:
@@ -124,8 +116,10 @@ def read_connector(
     """
     config = worker.config(name)
     if config is None:
-        others = worker.connectors()
-        raise ProfileError(f'CONNECTOR: got "{name}", which is no connector of this worker, {known(name, others)}')
+        others = sorted(worker.connectors())
+        remedy, listed = suggestion(name, others, "one of"), ", ".join(f"`{each}`" for each in others[:12])
+        more = f" (it has {listed})" if remedy.startswith("did you") else ""
+        raise ProfileError(f'CONNECTOR: got "{name}", which is no connector of this worker, {remedy}{more}')
     plugin = config.get("connector.class", "")
     if "topics" not in config and "topics.regex" not in config:
         raise ProfileError(f"connector {name}: got {plugin}, which reads no topic, expected a sink connector")
@@ -135,15 +129,15 @@ def read_connector(
     clean = cleaner(config, hide)
     topics = topics_read(config, used, there() if "topics.regex" in config else ())
     by_topic = {topic: tuple(indices_of(config, topic)) for topic in topics}
-    own = status.connector
+    most = config.get("tasks.max", "1").strip()
     return InspectedConnector(
         name=name,
         plugin=plugin,
-        version=own.version or (defaults or {}).get("connector.plugin.version"),
-        state=own.state,
-        reason=reason_in(own, clean),
+        version=status.connector.version or (defaults or {}).get("connector.plugin.version"),
+        state=status.connector.state,
+        reason=reason_in(status.connector, clean),
         tasks=tuple(Task(task.id, task.state, reason_in(task, clean)) for task in status.tasks),
-        tasks_max=int(most) if (most := config.get("tasks.max", "1").strip()).isdecimal() else len(status.tasks),
+        tasks_max=int(most) if most.isdecimal() else len(status.tasks),
         topics=topics,
         group=config.get("consumer.override.group.id", f"connect-{name}"),
         dead_letters=config.get("errors.deadletterqueue.topic.name") or None,
@@ -154,22 +148,12 @@ def read_connector(
     )
 
 
-def known(name: str, others: Iterable[str]) -> str:
-    """The end of the sentence about an unknown connector: those that there are, and which one may be meant."""
-    connectors = sorted(others)
-    if not connectors:
-        return "and it has none"
-    remedy = suggestion(name, connectors, "one of")
-    there = ", ".join(f"`{each}`" for each in connectors[:12])
-    return remedy if remedy.startswith("expected") else f"{remedy} (it has {there})"
-
-
 def settings_of(config: Mapping[str, str], defaults: Mapping[str, str | None]) -> dict[str, Setting]:
     """The settings that matter, as they are in effect; secrets are not among them."""
     found = {
-        name: Setting(USER_INFO.sub("//", str(config.get(name, defaults.get(name)))), name not in config)
-        for name in sorted({*config, *defaults})
-        if MATTERS.fullmatch(name) and not is_secret(name) and config.get(name, defaults.get(name)) not in {None, ""}
+        name: Setting(USER_INFO.sub("//", value), name not in config)
+        for name, value in sorted({**defaults, **config}.items())
+        if value and MATTERS.fullmatch(name) and not is_secret(name)
     }
     return {POLL: Setting(KAFKAS_POLL, is_default=True)} | found
 
@@ -182,13 +166,8 @@ def cleaner(config: Mapping[str, str], hide: Callable[[str], str] = str) -> Call
     secrets |= {part for value in secrets for pattern in parts for part in re.findall(pattern, value)}
     users = (user for value in config.values() for user in USER_INFO.findall(value))
     secrets |= {word for user in users if len(word := user[2:-1].partition(":")[2]) >= SHORTEST_SECRET}
-
-    def clean(text: str) -> str:
-        for secret in sorted(secrets, key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
-        return hide(USER_INFO.sub("//", text))
-
-    return clean
+    found = Access(secrets=frozenset(secrets))
+    return lambda text: hide(USER_INFO.sub("//", found.hide(text)))
 
 
 def reason_in(part: Part, clean: Callable[[str], str]) -> str | None:

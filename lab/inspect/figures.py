@@ -1,6 +1,6 @@
 """Figures of the watched window, out of its readings; a figure that the readings do not give is `None`."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from lab.analysis.figures.rates import growth, mean
-from lab.inspect.readings import Copy, Reading
+from lab.inspect.readings import GAUGES, Copy, Reading
 
 OTHERS = 2.0
 """Commits and documents are not counted at the same instants, so that their rates differ somewhat."""
@@ -16,18 +16,13 @@ OTHERS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class NodeFigures:
-    """One data node in the window.
+    """One data node in the window: means of its gauges, growth of its counters.
 
     Attributes:
-        cpu_percent: Mean busy share of its host's cores, of all programs.
-        process_cpu_percent: Share of Elasticsearch in that.
-        cpu_s: CPU time of Elasticsearch in the window.
-        write_busy: Mean share of its write threads at work, 0 to 1.
-        write_queue: Mean number of requests that waited for one.
-        rejected: Requests that its write pool has rejected in the window.
-        disk_busy: Share of the window in which its disk had work, 0 to 1.
-        index_time_s: Time that its copies of the shards have spent on indexing.
-        shards: Copies of the watched indices' shards on it.
+        cpu_percent: Busy share of its host's cores, by all programs; `process_cpu_percent` is Elasticsearch's part.
+        write_busy: Share of its write threads at work, 0 to 1; `write_queue` requests wait for one.
+        disk_busy: Share of the window in which its disks had work, 0 to 1, on average over them.
+        index_time_s: Time that its copies of the watched shards have spent on indexing.
     """
 
     name: str
@@ -47,27 +42,30 @@ class NodeFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The window in figures.
+    """The window in figures; rates are per second.
 
     Attributes:
-        arrival_rate: Records per second that came into the topics.
+        window_s: The longest stretch of the watch in which no counter began again. All figures are of that stretch.
+        watched_s: The whole watch.
+        begun_again: Nodes, shards, partitions … whose counters began again, or that moved.
         lag: Records not committed at the end; by partition in `lags`.
-        backlog: Records that waited when offsets were last committed in the window, or at the end where nothing waits;
-            `None` where no offset was committed: between two commits the lag also counts records that are indexed.
-        commit_rate: Records committed per second, from one commit to another of each partition; `None` where one with
-            records has fewer than two in the window.
-        lag_trend: Growth of the lag per second: what arrives without what is committed.
+        backlog: Records that waited when offsets were last committed, or at the end where nothing waits; `None` where
+            no offset was committed: between two commits the lag also counts records that are indexed.
+        commit_rate: From one commit to another of each partition; `None` where one with records has fewer than two.
+        lag_trend: What arrives without what is committed.
         letters: Growth of the dead-letter topic.
-        indexing_rate: Documents per second on primary shards.
-        bulk_documents, bulk_bytes: Mean of a shard's part of a bulk request.
-        bulk_ms: Mean time of that part on its primary shard.
-        throttled: Times in which indexing was held back, over the window.
+        indexing_rate, shard_documents: Documents on primary shards.
+        index_ms, bulk_documents, bulk_bytes, bulk_ms: Means of a document, and of a request's part on a primary shard.
+        throttled: Times in which indexing was held back on primary shards, over the window.
+        index_time_s, refresh_time_s: Time on all copies.
+        merge_time_s: Time that merges worked which ended, on all copies; `merging` were under way on average.
         ingest_time_s: Time spent in ingest pipelines; `ingest_ms` per document.
-        shard_documents: Documents by primary shard.
         sink_bulk_documents, sink_bulk_bytes, sink_bulk_ms, in_flight: By the sink's own metrics, where they are read.
     """
 
     window_s: float
+    watched_s: float
+    begun_again: Sequence[str] = ()
     arrival_rate: float | None = None
     lag: int | None = None
     lags: Mapping[str, int] = field(default_factory=dict)
@@ -82,8 +80,9 @@ class Figures:
     bulk_bytes: float | None = None
     bulk_ms: float | None = None
     throttled: float | None = None
-    refresh_share: float | None = None
-    merge_share: float | None = None
+    refresh_time_s: float | None = None
+    merge_time_s: float | None = None
+    merging: float | None = None
     ingest_time_s: float | None = None
     ingest_ms: float | None = None
     shard_documents: Mapping[str, int] = field(default_factory=dict)
@@ -102,44 +101,40 @@ class Figures:
     @property
     def write_busy(self) -> float | None:
         """Share of the write threads of all nodes at work."""
-        known = [(node.write_busy, node.write_threads) for node in self.nodes if node.write_busy is not None]
-        threads = sum(count or 0 for _, count in known)
-        return sum(busy * (count or 0) for busy, count in known) / threads if threads else None
+        known = [(node.write_busy, node.write_threads or 0) for node in self.nodes if node.write_busy is not None]
+        return over(sum(busy * threads for busy, threads in known), sum(threads for _, threads in known))
 
     @property
     def cpu_us_per_kb(self) -> float | None:
-        """CPU time of all data nodes per kB of the watched documents, each of which counts as 1 kB or more.
-
-        Other work of the nodes counts, too.
-        """
-        known = [node.cpu_s for node in self.nodes if node.cpu_s is not None]
-        return self._us_per_kb(sum(known)) if known else None
+        """CPU time of all data nodes per kB of the watched documents; other work of the nodes counts, too."""
+        return self._us_per_kb([node.cpu_s for node in self.nodes])
 
     @property
     def index_us_per_kb(self) -> float | None:
-        """Time of write threads on all copies per kB of the watched documents, likewise; it is of these alone."""
-        return None if self.index_time_s is None else self._us_per_kb(self.index_time_s)
+        """Time of write threads on all copies per kB of the watched documents; it is of these alone."""
+        return self._us_per_kb([self.index_time_s])
 
-    def _us_per_kb(self, spent_s: float) -> float | None:
-        documents = sum(self.shard_documents.values())
-        if not documents or not self.bulk_bytes or not self.bulk_documents:
-            return None
-        return 1e6 * spent_s / (documents * max(1.0, self.bulk_bytes / self.bulk_documents / 1000))
+    def _us_per_kb(self, spent_s: Sequence[float | None]) -> float | None:
+        """Time per kB, a smaller document counting as one."""
+        bytes_each, known = over(self.bulk_bytes, self.bulk_documents), [each for each in spent_s if each is not None]
+        kb = sum(self.shard_documents.values()) * max(1.0, bytes_each / 1000) if bytes_each else 0.0
+        return over(1e6 * sum(known), kb) if known else None
 
     @property
     def others_write(self) -> bool:
         """Check that the index got twice as many documents as the connector committed records."""
-        rate = self.commit_rate
-        return rate is not None and self.indexing_rate is not None and self.indexing_rate > OTHERS * rate
+        return self.commit_rate is not None and (self.indexing_rate or 0.0) > OTHERS * self.commit_rate
 
     @property
     def busiest_shard(self) -> tuple[str, int, int] | None:
         """The primary shard that got most documents, how many, and how many all got; `None` where none got any."""
-        total = sum(self.shard_documents.values())
-        if not total:
-            return None
-        name = max(self.shard_documents, key=lambda shard: self.shard_documents[shard])
-        return name, self.shard_documents[name], total
+        name, documents = max(self.shard_documents.items(), key=lambda item: item[1], default=("", 0))
+        return (name, documents, sum(self.shard_documents.values())) if documents else None
+
+
+def over(value: float | None, by: float | None) -> float | None:
+    """A quotient; `None` where a part of it is not known, or would divide by zero."""
+    return value / by if value is not None and by else None
 
 
 def lasted_s(readings: Sequence[Reading]) -> float:
@@ -153,14 +148,61 @@ def figures_of(readings: Sequence[Reading], drained: Collection[str] = ()) -> Fi
     Args:
         drained: Partitions whose offsets behind the committed one hold no records.
     """
+    stretch, begun_again = longest_stretch(readings)
     return Figures(
-        window_s=lasted_s(readings),
-        letters=growth(reading.dead_letters for reading in readings),
-        nodes=nodes_of(readings),
-        **of_topics(readings, drained),
-        **of_shards(readings),
-        **of_sink(readings),
+        window_s=lasted_s(stretch),
+        watched_s=lasted_s(readings),
+        begun_again=begun_again,
+        letters=growth(reading.dead_letters for reading in stretch),
+        nodes=nodes_of(stretch),
+        **of_topics(stretch, drained),
+        **of_shards(stretch),
+        **of_sink(stretch),
     )
+
+
+def longest_stretch(readings: Sequence[Reading]) -> tuple[list[Reading], list[str]]:
+    """The longest run of readings in which no counter began again; names of all that began again or moved.
+
+    What a node, a shard's copy or a task counted between the reading before and its end is lost. A sum over the whole
+    watch would be too small, and nothing would show by how much.
+    """
+    known: dict[tuple[str, str, str], int] = {}
+    held: set[tuple[str, str, bool]] = set()
+    stretches: list[list[Reading]] = [[]]
+    begun_again: set[str] = set()
+    for reading in readings:
+        counters = counters_of(reading)
+        copies = held if reading.copies is None else {copy[:3] for copy in reading.copies}
+        broken = {place[0] for place, value in counters.items() if value < known.get(place, 0)}
+        # A copy that comes beside others of its shard has counted while it was filled.
+        if broken := broken | ({shard for shard, _, _ in held ^ copies} & {shard for shard, _, _ in held}):
+            stretches.append([])
+            begun_again |= broken
+        stretches[-1].append(reading)
+        known, held = known | counters, copies
+    return max(filter(None, stretches), key=lasted_s), sorted(begun_again)
+
+
+def counters_of(reading: Reading) -> dict[tuple[str, str, str], int]:
+    """Numbers of a reading that fall only where their server begins to count again; the place comes first.
+
+    A node keeps its id when it is started again (`NodeEnvironment` stores it), so that its uptime tells.
+    """
+    partitions, nodes = reading.kafka.partitions if reading.kafka else {}, reading.nodes or {}
+    counted: list[tuple[str, str, Mapping[str, int]]] = [
+        *((copy.shard, copy.node, copy.counters) for copy in reading.copies or ()),
+        *((node.name, key, node.figures) for key, node in nodes.items()),
+        *((node.name, key, {name: many for name, (many, _) in node.ingest.items()}) for key, node in nodes.items()),
+        *((place, "", {"end": end, "committed": committed}) for place, (end, committed) in partitions.items()),
+        ("the sink's metrics", "", {"bulk_requests": reading.sink.bulk_requests} if reading.sink else {}),
+    ]
+    return {
+        (place, key, name): value
+        for place, key, counters in counted
+        for name, value in counters.items()
+        if name not in GAUGES
+    }
 
 
 def of_topics(readings: Sequence[Reading], drained: Collection[str] = ()) -> dict[str, Any]:
@@ -169,50 +211,36 @@ def of_topics(readings: Sequence[Reading], drained: Collection[str] = ()) -> dic
     if len(known) < 2:
         return {}
     (first_s, first), (last_s, last) = known[0], known[-1]
-    arrival_rate = max(0, last.end_offset - first.end_offset) / (last_s - first_s)
-    series = {place: [(at_s, sample.partitions.get(place)) for at_s, sample in known] for place in last.partitions}
+    arrival_rate = (last.end_offset - first.end_offset) / (last_s - first_s)
     # Tasks commit one after the other: a rate over all partitions would count one's minute in the time of two readings.
-    rates = [0.0 if place in drained else commit_rate_of(offsets) for place, offsets in series.items()]
-    rate = None if None in rates else sum(rate or 0.0 for rate in rates)
-    waiting = [0 if place in drained else backlog_of([pair for _, pair in of]) for place, of in series.items()]
+    known_of = {place: [(at_s, sample.partitions.get(place)) for at_s, sample in known] for place in last.partitions}
+    of_each = [(0.0, 0) if place in drained else of_partition(offsets) for place, offsets in known_of.items()]
+    rate = None if any(each is None for each, _ in of_each) else sum(each or 0.0 for each, _ in of_each)
     return {
         "arrival_rate": arrival_rate,
         "commit_rate": rate,
         "lag": last.lag_records,
         "lags": {place: end - committed for place, (end, committed) in last.partitions.items()},
-        "backlog": None if None in waiting else sum(lag or 0 for lag in waiting),
+        "backlog": None if any(each is None for _, each in of_each) else sum(each or 0 for _, each in of_each),
         "lag_trend": None if rate is None else arrival_rate - rate,
     }
 
 
-def commit_rate_of(offsets: Sequence[tuple[float, tuple[int, int] | None]]) -> float | None:
-    """Records of a partition committed per second, from the first commit to the last.
+def of_partition(offsets: Sequence[tuple[float, tuple[int, int] | None]]) -> tuple[float | None, int | None]:
+    """Records committed per second, and those that waited at the last commit, by instants and (end, committed).
 
-    `None` of fewer than two commits, unless there was nothing to commit.
-
-    Args:
-        offsets: Instant and (end, committed) at each reading.
+    The rate is from the first commit to the last; `None` of fewer than two, unless there was nothing to commit. The
+    second is `None` without a commit, unless nothing waits: a lag of nothing needs no commit to be known.
     """
-    known = [(at_s, pair) for at_s, pair in offsets if pair is not None]
-    commits = [(at_s, committed) for (_, (_, was)), (at_s, (_, committed)) in pairwise(known) if committed > was]
-    if len(commits) < 2:
-        end, committed = known[-1][1]
-        return None if commits or end > committed else 0.0
-    (since_s, since), (until_s, until) = commits[0], commits[-1]
-    return (until - since) / (until_s - since_s)
-
-
-def backlog_of(offsets: Sequence[tuple[int, int] | None]) -> int | None:
-    """Records of one partition that waited when its offset was last committed; `None` where it was not, and some wait.
-
-    Args:
-        offsets: (end, committed) at each reading.
-    """
-    known = [pair for pair in offsets if pair is not None]
-    after = [end - committed for (_, earlier), (end, committed) in pairwise(known) if committed > earlier]
-    end, committed = known[-1]
-    # A lag of nothing needs no commit to be known.
-    return after[-1] if after and end > committed else 0 if end <= committed else None
+    known = [(at_s, *pair) for at_s, pair in offsets if pair]
+    commits = [later for earlier, later in pairwise(known) if later[2] > earlier[2]]
+    _, end, committed = known[-1]
+    rate = None if commits or end > committed else 0.0
+    if len(commits) > 1:
+        (since_s, _, since), (until_s, _, until) = commits[0], commits[-1]
+        rate = (until - since) / (until_s - since_s)
+    waited = commits[-1][1] - commits[-1][2] if commits else None
+    return rate, waited if end > committed else 0
 
 
 def grown(readings: Sequence[Reading]) -> list[tuple[Copy, dict[str, int]]]:
@@ -222,7 +250,7 @@ def grown(readings: Sequence[Reading]) -> list[tuple[Copy, dict[str, int]]]:
         return []
     before = {(copy.shard, copy.node): copy.counters for copy in known[0]}
     return [
-        (copy, {name: max(0, value - earlier.get(name, 0)) for name, value in copy.counters.items()})
+        (copy, {name: value - earlier.get(name, 0) for name, value in copy.counters.items() if name not in GAUGES})
         for copy in known[-1]
         for earlier in [before.get((copy.shard, copy.node), {})]
     ]
@@ -233,27 +261,27 @@ def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
     copies = grown(readings)
     if not copies:
         return {}
-    window_s = lasted_s([reading for reading in readings if reading.copies is not None])
-    primaries: dict[str, int] = defaultdict(int)
-    everywhere: dict[str, int] = defaultdict(int)
+    read = [reading for reading in readings if reading.copies is not None]
+    primaries, everywhere = Counter[str](), Counter[str]()
     for copy, counters in copies:
-        for name, value in counters.items():
-            everywhere[name] += value
-            primaries[name] += value if copy.is_primary else 0
-    documents, bulks = primaries["index_total"], primaries["bulks"]
+        everywhere.update(counters)
+        primaries.update(counters if copy.is_primary else {})
+    documents, bulks, window_s = primaries["index_total"], primaries["bulks"], lasted_s(read)
     ingest_ms = ingest_time_ms(readings, documents)
+    paused_ms = everywhere["merge_throttled_ms"] + everywhere["merge_stopped_ms"]
     return {
         "indexing_rate": documents / window_s,
         "index_time_s": everywhere["index_time_ms"] / 1000,
-        "index_ms": primaries["index_time_ms"] / documents if documents else None,
-        "bulk_documents": documents / bulks if bulks else None,
-        "bulk_bytes": primaries["bulk_bytes"] / bulks if bulks else None,
-        "bulk_ms": primaries["bulk_time_ms"] / bulks if bulks else None,
+        "index_ms": over(primaries["index_time_ms"], documents),
+        "bulk_documents": over(documents, bulks),
+        "bulk_bytes": over(primaries["bulk_bytes"], bulks),
+        "bulk_ms": over(primaries["bulk_time_ms"], bulks),
         "throttled": primaries["throttle_time_ms"] / 1000 / window_s,
-        "refresh_share": primaries["refresh_time_ms"] / 1000 / window_s,
-        "merge_share": primaries["merge_time_ms"] / 1000 / window_s,
-        "ingest_time_s": None if ingest_ms is None else ingest_ms / 1000,
-        "ingest_ms": ingest_ms / documents if ingest_ms is not None and documents else None,
+        "refresh_time_s": everywhere["refresh_time_ms"] / 1000,
+        "merge_time_s": max(0, everywhere["merge_time_ms"] - paused_ms) / 1000,
+        "merging": fmean(sum(copy.counters.get("merging", 0) for copy in each.copies or ()) for each in read),
+        "ingest_time_s": over(ingest_ms, 1000),
+        "ingest_ms": over(ingest_ms, documents),
         "shard_documents": {copy.shard: counters.get("index_total", 0) for copy, counters in copies if copy.is_primary},
     }
 
@@ -266,13 +294,13 @@ def ingest_time_ms(readings: Sequence[Reading], documents: int) -> float | None:
     known = [reading.nodes for reading in readings if reading.nodes]
     if len(known) < 2 or not any(node.ingest for node in known[-1].values()):
         return None
-    passed: dict[str, int] = defaultdict(int)
-    spent_ms: dict[str, int] = defaultdict(int)
+    passed, spent_ms = Counter[str](), Counter[str]()
     for key, node in known[-1].items():
-        for name, (count, time_ms) in node.ingest.items() if key in known[0] else ():
-            before = known[0][key].ingest.get(name, (0, 0))
-            passed[name] += max(0, count - before[0])
-            spent_ms[name] += max(0, time_ms - before[1])
+        earlier = known[0][key].ingest if key in known[0] else {}
+        for name, (count, time_ms) in node.ingest.items():
+            counted, counted_ms = earlier.get(name, (0, 0))
+            passed[name] += count - counted
+            spent_ms[name] += time_ms - counted_ms
     return sum(each_ms * min(1.0, documents / max(1, passed[name])) for name, each_ms in spent_ms.items())
 
 
@@ -286,24 +314,23 @@ def nodes_of(readings: Sequence[Reading]) -> list[NodeFigures]:
         if not last.has_data:
             continue
         series = [nodes[key].figures for nodes in known if key in nodes]
-        threads = last.figures.get("write_threads")
-        active = mean(figures.get("write_active") for figures in series)
-        cpu_ms = growth(figures.get("process_cpu_ms") for figures in series)
-        disk_ms = growth(figures.get("disk_time_ms") for figures in series)
+        means = {name: mean(figures.get(name) for figures in series) for name in GAUGES}
+        rises = {name: growth(figures.get(name) for figures in series) for name in last.figures}
         here = [counters for copy, counters in copies if copy.node == key]
+        disk_s = over(rises.get("disk_time_ms"), 1000 * max(1, last.disks))
         found.append(
             NodeFigures(
                 name=last.name,
                 host=last.host,
-                cpu_percent=mean(figures.get("cpu_percent") for figures in series),
-                process_cpu_percent=mean(figures.get("process_cpu_percent") for figures in series),
-                cpu_s=None if cpu_ms is None else cpu_ms / 1000,
-                uptime_s=last.figures["uptime_ms"] / 1000 if "uptime_ms" in last.figures else None,
-                write_threads=threads,
-                write_busy=active / threads if threads and active is not None else None,
-                write_queue=mean(figures.get("write_queue") for figures in series),
-                rejected=growth(figures.get("write_rejected") for figures in series),
-                disk_busy=None if disk_ms is None else min(1.0, disk_ms / 1000 / lasted_s(read)),
+                cpu_percent=means["cpu_percent"],
+                process_cpu_percent=means["process_cpu_percent"],
+                cpu_s=over(rises.get("process_cpu_ms"), 1000),
+                uptime_s=over(last.figures.get("uptime_ms"), 1000),
+                write_threads=last.figures.get("write_threads"),
+                write_busy=over(means["write_active"], last.figures.get("write_threads")),
+                write_queue=means["write_queue"],
+                rejected=rises.get("write_rejected"),
+                disk_busy=None if disk_s is None else min(1.0, disk_s / lasted_s(read)),
                 index_time_s=sum(counters.get("index_time_ms", 0) for counters in here) / 1000,
                 shards=len(here),
             )
@@ -316,13 +343,10 @@ def of_sink(readings: Sequence[Reading]) -> dict[str, Any]:
     known = [reading.sink for reading in readings if reading.sink]
     if len(known) < 2:
         return {}
-    requests = growth(sink.bulk_requests for sink in known) or 0
-    documents = growth(sink.bulk_documents_total for sink in known) or 0
-    size_bytes = growth(sink.bulk_bytes_total for sink in known) or 0
-    time_ms = growth(sink.bulk_service_time_ms_total for sink in known) or 0
+    requests = growth(sink.bulk_requests for sink in known)
     return {
-        "sink_bulk_documents": documents / requests if requests else None,
-        "sink_bulk_bytes": size_bytes / requests if requests else None,
-        "sink_bulk_ms": time_ms / requests if requests else None,
+        "sink_bulk_documents": over(growth(sink.bulk_documents_total for sink in known), requests),
+        "sink_bulk_bytes": over(growth(sink.bulk_bytes_total for sink in known), requests),
+        "sink_bulk_ms": over(growth(sink.bulk_service_time_ms_total for sink in known), requests),
         "in_flight": fmean(sink.bulk_requests_in_flight for sink in known),
     }

@@ -49,6 +49,11 @@ class InspectedIndex:
         return {name: value for name in SHOWN if (value := self.setting(name))}
 
     @property
+    def is_time_series(self) -> bool:
+        """Check that it makes the id of a document of its dimensions and time."""
+        return self.setting("mode") == "time_series"
+
+    @property
     def replicas(self) -> int:
         """Copies of each shard beside the primary."""
         return int(self.setting("number_of_replicas") or 0)
@@ -56,30 +61,28 @@ class InspectedIndex:
     @property
     def blocks(self) -> list[str]:
         """Blocks that are set."""
-        return sorted(
-            name.removeprefix("blocks.")
-            for name, value in self.settings.items()
-            if name.startswith("blocks.") and value == "true"
-        )
+        on = (name for name, value in self.settings.items() if value == "true")
+        return sorted(name.removeprefix("blocks.") for name in on if name.startswith("blocks."))
+
+    @property
+    def fields(self) -> list[tuple[str, str, Mapping[str, Any]]]:
+        """Name, type and definition of each field, of objects and multi-fields too."""
+        return list(fields_of(self.mapping.get("properties", {})))
 
     @property
     def counts(self) -> dict[str, int]:
         """Fields by what they are: all that are indexed or stored, and those of costly types."""
-        kinds = [kind for _, kind, _ in fields_of(self.mapping.get("properties", {})) if kind != "object"]
-        return {"all": len(kinds)} | {
-            kind: kinds.count(kind) for kind in ("text", "keyword", "nested") if kind in kinds
+        kinds = [kind for _, kind, _ in self.fields if kind != "object"]
+        return {
+            "all": len(kinds),
+            **{kind: kinds.count(kind) for kind in ("text", "keyword", "nested") if kind in kinds},
         }
 
     @property
     def costly(self) -> list[str]:
         """Fields that cost much by their kind, the dearest kind first."""
-        found = sorted(
-            (rank, f"{name}: {why}")
-            for name, kind, definition in fields_of(self.mapping.get("properties", {}))
-            for rank, why in [cost_of(kind, definition, self.gram_analyzers)]
-            if why
-        )
-        named = [text for _, text in found]
+        costs = ((*cost_of(kind, of, self.gram_analyzers), name) for name, kind, of in self.fields)
+        named = [f"{name}: {why}" for _, name, why in sorted((rank, name, why) for rank, why, name in costs if why)]
         many = self.counts["all"]
         return [*named, f"{many:,} fields"] if many > MANY_FIELDS else named
 
@@ -87,17 +90,15 @@ class InspectedIndex:
     def gram_analyzers(self) -> frozenset[str]:
         """Analyzers of the index that make n-grams or shingles of each word, by tokenizer or filter."""
         analysis = {name: str(value) for name, value in self.settings.items() if name.startswith("analysis.")}
-        parts = {
-            name.split(".")[2]
-            for name, value in analysis.items()
-            if re.fullmatch(r"analysis\.(tokenizer|filter)\.[^.]+\.type", name) and GRAMS.search(value)
-        }
-        found = set()
-        for name, value in analysis.items():
-            match = re.fullmatch(r"analysis\.analyzer\.([^.]+)\.(tokenizer|filter)(\.\d+)?", name)
-            if match and any(word in parts or GRAMS.search(word) for word in re.findall(r"[\w-]+", value)):
-                found.add(match[1])
-        return frozenset(found)
+        part = re.compile(r"analysis\.(?:tokenizer|filter)\.([^.]+)\.type")
+        parts = {match[1] for name, of in analysis.items() if (match := part.fullmatch(name)) and GRAMS.search(of)}
+        analyzer = re.compile(r"analysis\.analyzer\.([^.]+)\.(?:tokenizer|filter)(?:\.\d+)?")
+        return frozenset(
+            match[1]
+            for name, of in analysis.items()
+            if (match := analyzer.fullmatch(name))
+            and any(word in parts or GRAMS.search(word) for word in re.findall(r"[\w-]+", of))
+        )
 
 
 def inspected_index(name: str, answer: Mapping[str, Any], mapping: Mapping[str, Any]) -> InspectedIndex:
@@ -110,7 +111,7 @@ def inspected_index(name: str, answer: Mapping[str, Any], mapping: Mapping[str, 
 
 
 def fields_of(properties: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Name, type and definition of each field, of objects and multi-fields too."""
+    """Name, type and definition of each field below, the names with a prefix."""
     for name, of in properties.items():
         yield f"{prefix}{name}", str(of.get("type", "object")), of
         yield from fields_of(of.get("properties", {}), f"{prefix}{name}.")

@@ -4,16 +4,19 @@ Asked in the order of `FIRST` and `PREDICATES`, the first that applies. What the
 predicate without its figures does not apply.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from statistics import fmean
+from typing import NamedTuple
 
 from lab.analysis.figures.limits import BACKLOG_S, BUSY_WRITE_THREADS, KEPT_UP, MOST, SATURATED_PERCENT, THROTTLED
-from lab.analysis.text import count, number, quantity
+from lab.analysis.text import UNKNOWN, count, number, quantity
 from lab.inspect.connector import POLL, InspectedConnector
-from lab.inspect.figures import Figures, NodeFigures
+from lab.inspect.figures import Figures
 from lab.inspect.index import InspectedIndex
 from lab.inspect.readings import EVERY_S
+from lab.profiles.index_settings import time_s
 
 TINY_DOCUMENTS, TINY_BYTES = 250, 250_000
 """A bulk request with fewer of both spends more on itself (a round trip, a write to the translog) than on documents."""
@@ -25,6 +28,8 @@ HOT = 3.0
 """How many times as much as the mean of the others."""
 HALF = 0.5
 BUSY_DISK = 0.9
+SELDOM_S = 30.0
+"""The refresh interval that is proposed in place of a shorter one."""
 SLOW_US_PER_KB = 300.0
 """CPU time per kB of document: a plain mapping of documents of 1 kB takes 40 to 120 on a warm node."""
 WARM_S = 300.0
@@ -50,14 +55,35 @@ class Bottleneck:
     tries: tuple[Try, ...] = ()
 
 
+class Host(NamedTuple):
+    """A machine with data nodes, and how busy its cores are by all programs and by Elasticsearch, in percent."""
+
+    name: str
+    percent: float
+    elasticsearch: float
+
+    @property
+    def text(self) -> str:
+        """The beginning of a sentence about it."""
+        return f"the host {self.name} was {number(self.percent)} % busy"
+
+
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline as far as it could be read; the consumer group's state in Kafka's words."""
+    """A pipeline as far as it could be read.
+
+    Attributes:
+        group_state: Of the consumer group, in Kafka's words.
+        engine: Product and version of the cluster; `None` where it does not say.
+        lost: Source → why it could not be read.
+    """
 
     connector: InspectedConnector
     figures: Figures
     index: InspectedIndex | None = None
     group_state: str | None = None
+    engine: str | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def waits(self) -> bool | None:
@@ -92,34 +118,46 @@ class Pipeline:
         return figures.bulk_documents * written, figures.bulk_bytes * written
 
     @property
-    def is_elasticsearch_busy(self) -> bool:
-        """Check that write threads or cores of the nodes have no slack left."""
+    def full_hosts(self) -> list[Host]:
+        """The machines of data nodes that have no core left, the busiest first."""
+        shares: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for node in self.figures.nodes:
+            if node.cpu_percent is not None and node.process_cpu_percent is not None:
+                shares[node.host].append((node.cpu_percent, node.process_cpu_percent))
+        found = [Host(name, max(cpu for cpu, _ in each), sum(own for _, own in each)) for name, each in shares.items()]
+        return sorted((host for host in found if host.percent >= SATURATED_PERCENT), key=lambda host: -host.percent)
+
+    @property
+    def busy_text(self) -> str | None:
+        """Evidence that write threads or cores of the data nodes have no slack left; `None` where there is none."""
         busy = self.figures.write_busy
-        return (busy is not None and busy >= BUSY_WRITE_THREADS) or any(
-            host.percent >= SATURATED_PERCENT and host.elasticsearch >= MOST * host.percent for host in hosts(self)
-        )
+        if busy is not None and busy >= BUSY_WRITE_THREADS:
+            waiting = (
+                f"with {number(sum(node.write_queue or 0.0 for node in self.figures.nodes))} requests waiting for one"
+            )
+            return f"{percent(busy)} of Elasticsearch's write threads were at work, {waiting}"
+        full = [host for host in self.full_hosts if host.elasticsearch >= MOST * host.percent]
+        return f"{full[0].text}, and Elasticsearch took {number(full[0].elasticsearch)} %" if full else None
+
+    @property
+    def fewer_segments(self) -> tuple[Try, ...]:
+        """Settings of the index that leave it less to do."""
+        index, tries = self.index, []
+        if index is None:
+            return ()
+        refresh = index.setting("refresh_interval") or "1s"
+        if 0 < time_s(refresh) < SELDOM_S:
+            why = "fewer segments to write and merge; search sees later"
+            tries.append(Try("index.refresh_interval", refresh, f"{SELDOM_S:.0f}s", why))
+        if index.replicas:
+            why = "while loading: each copy indexes all again"
+            tries.append(Try("index.number_of_replicas", str(index.replicas), "0", why))
+        return tuple(tries)
 
 
-@dataclass(frozen=True)
-class Host:
-    """A machine with data nodes: busy share of its cores, and the share of Elasticsearch in it."""
-
-    name: str
-    percent: float
-    elasticsearch: float
-
-
-def hosts(pipeline: Pipeline) -> list[Host]:
-    """The machines of the data nodes, the busiest first."""
-    by_name: dict[str, list[NodeFigures]] = {}
-    for node in pipeline.figures.nodes:
-        if node.cpu_percent is not None and node.process_cpu_percent is not None:
-            by_name.setdefault(node.host, []).append(node)
-    found = [
-        Host(name, max(node.cpu_percent or 0 for node in nodes), sum(node.process_cpu_percent or 0 for node in nodes))
-        for name, nodes in by_name.items()
-    ]
-    return sorted(found, key=lambda host: -host.percent)
+def percent(share: float | None) -> str:
+    """A share of one in percent."""
+    return UNKNOWN if share is None else f"{number(100 * share)} %"
 
 
 def bottleneck_of(pipeline: Pipeline) -> Bottleneck | None:
@@ -138,10 +176,10 @@ def why_unknown(pipeline: Pipeline) -> str:
     if pipeline.waits is None and figures.indexing_rate is None:
         return "the index's counters could not be read; where it writes to another index, name that with --index"
     if pipeline.waits is None:
+        within = f"in {number(figures.window_s)} s without a restart" if figures.begun_again else "while it was watched"
         return (
-            "the connector committed no offset of some partition while it was watched, so that indexed records and "
-            "waiting ones look alike: watch for longer than the worker's offset.flush.interval.ms (60 s by default): "
-            "--seconds 130"
+            f"the connector committed no offset of some partition {within}, so that indexed records and waiting ones "
+            "look alike: watch for longer than the worker's offset.flush.interval.ms (60 s by default): --seconds 130"
         )
     return "records wait, and the nodes' figures could not be read: the privilege `monitor` on the cluster tells"
 
@@ -167,35 +205,32 @@ def failed(pipeline: Pipeline) -> Bottleneck | None:
 
 def stalled(pipeline: Pipeline) -> Bottleneck | None:
     """Records wait, and nothing was committed or indexed in the window."""
-    figures = pipeline.figures
-    if figures.lag and figures.backlog is None and figures.indexing_rate == 0 and not figures.letters:
-        blocks = pipeline.index.blocks if pipeline.index else []
-        blocked = f"; the index is blocked ({', '.join(blocks)})" if blocks else ""
-        state = pipeline.group_state
-        group = f"; its consumer group is {state}" if state not in {None, "STABLE"} else ""
-        return Bottleneck(
-            "connector",
-            f"it runs and does nothing: {count(figures.lag)} records wait, and for {number(figures.window_s)} s no "
-            f"offset was committed and no document indexed{blocked}{group}.",
-        )
-    return None
+    figures, index, state = pipeline.figures, pipeline.index, pipeline.group_state
+    if not figures.lag or figures.backlog is not None or figures.indexing_rate != 0 or figures.letters:
+        return None
+    blocked = f"; the index is blocked ({', '.join(index.blocks)})" if index and index.blocks else ""
+    group = f"; its consumer group is {state}" if state not in {None, "STABLE"} else ""
+    return Bottleneck(
+        "connector",
+        f"it runs and does nothing: {count(figures.lag)} records wait, and for {number(figures.window_s)} s no "
+        f"offset was committed and no document indexed{blocked}{group}.",
+    )
 
 
 def keeps_up(pipeline: Pipeline) -> Bottleneck | None:
     """The topics hold next to nothing: the connector waits for producers."""
-    figures = pipeline.figures
+    figures, lag = pipeline.figures, f"the lag was {count(pipeline.figures.backlog)} records"
     if pipeline.waits is not False:
         return None
-    if not figures.arrival_rate:
-        lag = f"the lag was {count(figures.backlog)} records" if figures.backlog else "the topics are drained"
-        if figures.lag and not figures.backlog:
-            lag += f": the last {quantity(figures.lag, 'offset')} hold no record, as transactions leave some"
-        return Bottleneck("producer", f"the connector keeps up; nothing arrives, and {lag}.")
-    return Bottleneck(
-        "producer",
-        f"the connector keeps up; {number(figures.arrival_rate)} records/s arrive, and the lag was "
-        f"{count(figures.backlog)} records at the last commit, less than {number(BACKLOG_S + EVERY_S)} s of work.",
-    )
+    if figures.arrival_rate:
+        arrive = f"{number(figures.arrival_rate)} records/s arrive"
+        what = f"{arrive}, and {lag} at the last commit, less than {number(BACKLOG_S + EVERY_S)} s of work"
+    elif figures.backlog:
+        what = f"nothing arrives, and {lag}"
+    else:
+        ends = f": the last {quantity(figures.lag, 'offset')} hold no record, as transactions leave some"
+        what = f"nothing arrives, and the topics are drained{ends if figures.lag else ''}"
+    return Bottleneck("producer", f"the connector keeps up; {what}.")
 
 
 def requested_rate(pipeline: Pipeline) -> Bottleneck | None:
@@ -203,12 +238,9 @@ def requested_rate(pipeline: Pipeline) -> Bottleneck | None:
     cap, rate = pipeline.connector.whole("max.documents.per.second"), pipeline.figures.indexing_rate
     if not cap or rate is None or rate < KEPT_UP * cap * pipeline.reading_tasks:
         return None
-    return Bottleneck(
-        "requested rate",
-        f"{quantity(pipeline.reading_tasks, 'task')} may index {count(cap)} documents/s each, and "
-        f"{number(rate)}/s were indexed.",
-        (Try("max.documents.per.second", str(cap), "0", "0 is no bound"),),
-    )
+    may = f"{quantity(pipeline.reading_tasks, 'task')} may index {count(cap)} documents/s each"
+    more = Try("max.documents.per.second", str(cap), "0", "0 is no bound")
+    return Bottleneck("requested rate", f"{may}, and {number(rate)}/s were indexed.", (more,))
 
 
 # --- Elasticsearch refuses or holds back ----------------------------------------------------------------------------
@@ -216,32 +248,28 @@ def requested_rate(pipeline: Pipeline) -> Bottleneck | None:
 
 def rejections(pipeline: Pipeline) -> Bottleneck | None:
     """Write pools rejected requests while records waited."""
-    figures, connector = pipeline.figures, pipeline.connector
+    figures, flight = pipeline.figures, pipeline.connector.whole("max.in.flight.requests") or 1
     if not figures.rejected:
         return None
-    flight = connector.whole("max.in.flight.requests")
-    why = "fewer requests wait in the write queue"
-    tries = [Try("max.in.flight.requests", str(flight), str(flight // 2), why)] if flight and flight > 1 else []
+    fewer = Try("max.in.flight.requests", str(flight), str(flight // 2), "fewer requests wait in the write queue")
     busiest = max(figures.nodes, key=lambda node: node.rejected or 0)
     return Bottleneck(
         "elasticsearch",
         f"write pools rejected {quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s, "
         f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there on average.",
-        tuple(tries),
+        (fewer,) if flight > 1 else (),
     )
 
 
 def merge_throttling(pipeline: Pipeline) -> Bottleneck | None:
     """Elasticsearch held indexing back for its merges."""
-    figures = pipeline.figures
-    if figures.throttled is None or figures.throttled < THROTTLED:
+    throttled = pipeline.figures.throttled
+    if throttled is None or throttled < THROTTLED:
         return None
-    return Bottleneck(
-        "merge throttling",
-        "Elasticsearch held indexing back in times that add up, shard by shard, to"
-        f" {number(100 * figures.throttled)} % of the window.",
-        fewer_segments(pipeline),
+    held = (
+        f"Elasticsearch held indexing back in times that add up, shard by shard, to {percent(throttled)} of the window."
     )
+    return Bottleneck("merge throttling", held, pipeline.fewer_segments)
 
 
 # --- what the requests are like -------------------------------------------------------------------------------------
@@ -252,53 +280,41 @@ def tiny_bulks(pipeline: Pipeline) -> Bottleneck | None:
     figures, connector, request = pipeline.figures, pipeline.connector, pipeline.bulk_request
     if request is None or request[0] >= TINY_DOCUMENTS or request[1] >= TINY_BYTES:
         return None
-    batch = connector.whole("batch.size")
+    batch, poll, linger = (connector.whole(name) for name in ("batch.size", POLL, "linger.ms"))
     tries = []
     if batch is not None and batch < GOOD_DOCUMENTS:
         tries.append(Try("batch.size", str(batch), str(GOOD_DOCUMENTS), "fewer requests for the same documents"))
-    if connector.poll_records < GOOD_DOCUMENTS:
-        why = "a poll may hold as many records as a request"
-        if connector.plugin.startswith(AIVEN):
-            why += "; this sink sends none across polls"
-        tries.append(Try(POLL, str(connector.poll_records), str(GOOD_DOCUMENTS), why))
-    linger = connector.whole("linger.ms")
+    if poll is not None and poll < GOOD_DOCUMENTS:
+        across = "; this sink sends none across polls" if connector.plugin.startswith(AIVEN) else ""
+        why = f"a poll may hold as many records as a request{across}"
+        tries.append(Try(POLL, str(poll), str(GOOD_DOCUMENTS), why))
     if not tries and linger is not None and linger < 5:
         tries.append(Try("linger.ms", str(linger), "20", "a request waits that long for more records"))
     at_most = "" if figures.sink_bulk_documents is not None else "at most "
-    took = figures.sink_bulk_ms if figures.sink_bulk_ms is not None else figures.bulk_ms
+    took = figures.bulk_ms if figures.sink_bulk_ms is None else figures.sink_bulk_ms
     return Bottleneck(
         "bulk size",
         f"records waited, and yet a bulk request held {at_most}{number(request[0])} documents on average and took "
         f"{number(took)} ms{'' if batch is None else f' (batch.size is {batch:,})'}.",
-        tuple(tries[:2]),
+        tuple(tries),
     )
 
 
 def ingest_pipeline(pipeline: Pipeline) -> Bottleneck | None:
-    """Documents spend as long in an ingest pipeline as in indexing, or longer, and that keeps half a thread busy."""
-    figures = pipeline.figures
+    """Documents spend as long in ingest pipelines as in indexing, or longer, and that keeps half a thread busy."""
+    figures, index = pipeline.figures, pipeline.index
     spent_s, indexing_s = figures.ingest_time_s, figures.index_time_s
-    if spent_s is None or indexing_s is None:
+    if spent_s is None or indexing_s is None or spent_s < max(indexing_s, HALF * figures.window_s):
         return None
-    if spent_s < indexing_s or spent_s < HALF * figures.window_s:
-        return None
-    named = pipelines_of(pipeline)
+    default, final = (index.setting(f"{kind}_pipeline") if index else "" for kind in ("default", "final"))
+    own = pipeline.connector.value("pipeline")
+    named = " and ".join(dict.fromkeys(filter(None, (own or default, final)))) or "ingest pipelines"
     return Bottleneck(
         "ingest pipeline",
-        f"documents spent {number(figures.ingest_ms)} ms each in {named}, and {number(figures.index_ms)} ms each in "
-        "indexing.",
+        f"in {number(figures.window_s)} s, documents spent {number(spent_s)} s in {named}, {number(figures.ingest_ms)} "
+        f"ms each, and {number(indexing_s)} s in indexing on all copies.",
         (Try("pipeline", named, "_none", "measures what it costs; then simplify its processors"),),
     )
-
-
-def pipelines_of(pipeline: Pipeline) -> str:
-    """The ingest pipelines that documents pass."""
-    index = pipeline.index
-    names = [
-        pipeline.connector.value("pipeline"),
-        *((index.setting("default_pipeline"), index.setting("final_pipeline")) if index else ()),
-    ]
-    return " and ".join(dict.fromkeys(filter(None, names))) or "ingest pipelines"
 
 
 def hot_shard(pipeline: Pipeline) -> Bottleneck | None:
@@ -310,9 +326,7 @@ def hot_shard(pipeline: Pipeline) -> Bottleneck | None:
     busy, idle = hot.write_busy or 0.0, fmean(node.write_busy or 0.0 for node in others)
     if hot.index_time_s < HOT * fmean(node.index_time_s for node in others) or busy < HALF:
         return None
-    where = (
-        f"{number(100 * busy)} % of the write threads of {hot.name} were at work, {number(100 * idle)} % of the others'"
-    )
+    where = f"{percent(busy)} of the write threads of {hot.name} were at work, {percent(idle)} of the others'"
     name, documents, total = busiest
     shards, nodes = len(figures.shard_documents), len(figures.nodes)
     if shards == 1:
@@ -320,33 +334,32 @@ def hot_shard(pipeline: Pipeline) -> Bottleneck | None:
         return Bottleneck("hot shard", f"the index has one shard on {nodes} data nodes: {where}.", (more,))
     if documents < HOT * (total - documents) / (shards - 1):
         return None
+    got = f"shard {name} got {percent(documents / total)} of the documents of {shards} shards"
     routing = pipeline.connector.value("routing") or "by the records or the index"
     return Bottleneck(
-        "hot shard",
-        f"shard {name} got {number(100 * documents / total)} % of the documents of {shards} shards: {where}.",
-        (Try("routing", routing, "none", "ids spread documents evenly"),),
+        "hot shard", f"{got}: {where}.", (Try("routing", routing, "none", "ids spread documents evenly"),)
     )
 
 
 def mapping(pipeline: Pipeline) -> Bottleneck | None:
     """Elasticsearch is busy, documents take long for their size, and the mapping has fields of costly kinds."""
-    figures, index = pipeline.figures, pipeline.index
-    if index is None or not index.costly or not pipeline.is_elasticsearch_busy:
-        return None
+    figures, costly = pipeline.figures, pipeline.index.costly if pipeline.index else []
     us_per_kb, index_us_per_kb = figures.cpu_us_per_kb, figures.index_us_per_kb
     is_warm = all(node.uptime_s is None or node.uptime_s >= WARM_S for node in figures.nodes)
-    if us_per_kb is None or index_us_per_kb is None or min(us_per_kb, index_us_per_kb) < SLOW_US_PER_KB or not is_warm:
+    if not pipeline.busy_text or us_per_kb is None or index_us_per_kb is None or not costly or not is_warm:
         return None
-    first = index.costly[0]
-    rest = f" and {len(index.costly) - 1} more" if len(index.costly) > 1 else ""
+    if min(us_per_kb, index_us_per_kb) < SLOW_US_PER_KB:
+        return None
+    name, _, kind = costly[0].partition(": ")
+    rest = f" and {len(costly) - 1} more" if len(costly) > 1 else ""
+    took = f"a kB of document took {number(us_per_kb)} µs of CPU time"
     return Bottleneck(
         "mapping",
-        f"{busy_text(pipeline)}, and a kB of document took {number(us_per_kb)} µs of CPU time; costly by its kind: "
-        f"{first}{rest}.",
+        f"{pipeline.busy_text}, and {took}; costly by its kind: {costly[0]}{rest}.",
         (
             Try(
-                f"mapping of {first.partition(':')[0]}",
-                first.partition(": ")[2] or first,
+                f"mapping of {name}",
+                kind or name,
                 "a cheaper field",
                 "`./sluice mapping explain` measures each field",
             ),
@@ -362,35 +375,10 @@ def disk(pipeline: Pipeline) -> Bottleneck | None:
     for node in pipeline.figures.nodes:
         has_cores = node.cpu_percent is not None and node.cpu_percent < SATURATED_PERCENT
         if node.disk_busy is not None and node.disk_busy >= BUSY_DISK and has_cores:
-            return Bottleneck(
-                "disk",
-                f"the disk of {node.name} had work in {number(100 * node.disk_busy)} % of the window, while the cores "
-                f"were {number(node.cpu_percent)} % busy.",
-                fewer_segments(pipeline),
-            )
+            worked = f"the disk of {node.name} had work in {percent(node.disk_busy)} of the window"
+            evidence = f"{worked}, while the cores were {number(node.cpu_percent)} % busy."
+            return Bottleneck("disk", evidence, pipeline.fewer_segments)
     return None
-
-
-def elasticsearch(pipeline: Pipeline) -> Bottleneck | None:
-    """Elasticsearch has no slack: write threads or cores."""
-    if not pipeline.is_elasticsearch_busy:
-        return None
-    return Bottleneck("elasticsearch", f"{busy_text(pipeline)}.", fewer_segments(pipeline))
-
-
-def busy_text(pipeline: Pipeline) -> str:
-    """Evidence that Elasticsearch is busy."""
-    busy = pipeline.figures.write_busy
-    if busy is not None and busy >= BUSY_WRITE_THREADS:
-        queue = sum(node.write_queue or 0.0 for node in pipeline.figures.nodes)
-        return (
-            f"{number(100 * busy)} % of Elasticsearch's write threads were at work, with {number(queue)} requests "
-            "waiting for one"
-        )
-    host = hosts(pipeline)[0]
-    return (
-        f"the host {host.name} was {number(host.percent)} % busy, and Elasticsearch took {number(host.elasticsearch)} %"
-    )
 
 
 def machine(pipeline: Pipeline) -> Bottleneck | None:
@@ -398,69 +386,69 @@ def machine(pipeline: Pipeline) -> Bottleneck | None:
 
     A node that waits for a core keeps its write threads at work; with idle ones it waits for requests.
     """
-    busiest = next(iter(hosts(pipeline)), None)
-    if busiest is None or busiest.percent < SATURATED_PERCENT:
+    host = next((host for host in pipeline.full_hosts if host.elasticsearch < MOST * host.percent), None)
+    if host is None or (pipeline.figures.write_busy or 0.0) < HALF:
         return None
-    if busiest.elasticsearch >= MOST * busiest.percent or (pipeline.figures.write_busy or 0.0) < HALF:
-        return None
-    return Bottleneck(
-        "machine",
-        f"the host {busiest.name} was {number(busiest.percent)} % busy, and Elasticsearch took only "
-        f"{number(busiest.elasticsearch)} %: other programs use the rest.",
-    )
+    taken = f"Elasticsearch took only {number(host.elasticsearch)} %: other programs use the rest"
+    return Bottleneck("machine", f"{host.text}, and {taken}.")
 
 
-def fewer_segments(pipeline: Pipeline) -> tuple[Try, ...]:
-    """Settings of the index that leave it less to do."""
-    index, tries = pipeline.index, []
-    if index is None:
-        return ()
-    refresh = index.setting("refresh_interval") or "1s"
-    if refresh == "1s":
-        tries.append(
-            Try("index.refresh_interval", refresh, "30s", "fewer segments to write and merge; search sees later")
-        )
-    if index.replicas:
-        tries.append(
-            Try("index.number_of_replicas", str(index.replicas), "0", "while loading: each copy indexes all again")
-        )
-    return tuple(tries)
+def refreshes(pipeline: Pipeline) -> Bottleneck | None:
+    """Elasticsearch is busy, and refreshes take half as long as indexing, or longer."""
+    spent_s, indexing_s = pipeline.figures.refresh_time_s, pipeline.figures.index_time_s
+    if not pipeline.busy_text or not spent_s or indexing_s is None or spent_s < HALF * indexing_s:
+        return None
+    took = f"refreshes took {number(spent_s)} s beside {number(indexing_s)} s of indexing, on all copies"
+    return Bottleneck("refreshes", f"{pipeline.busy_text}, and {took}.", pipeline.fewer_segments)
+
+
+def merges(pipeline: Pipeline) -> Bottleneck | None:
+    """Elasticsearch is busy, and merges work half as long as indexing takes, or longer.
+
+    A merge counts when it ends, with work from before the window: as many must have been under way in the window.
+    """
+    figures, spent_s, indexing_s = pipeline.figures, pipeline.figures.merge_time_s, pipeline.figures.index_time_s
+    if not pipeline.busy_text or not spent_s or not figures.merging or indexing_s is None:
+        return None
+    if min(spent_s, figures.merging * figures.window_s) < HALF * indexing_s:
+        return None
+    ended = f"those that ended had worked for {number(spent_s)} s beside {number(indexing_s)} s of indexing"
+    under_way = f"{number(figures.merging)} merges were under way on average, and {ended}, on all copies"
+    return Bottleneck("merges", f"{pipeline.busy_text}; {under_way}.", pipeline.fewer_segments)
+
+
+def elasticsearch(pipeline: Pipeline) -> Bottleneck | None:
+    """Elasticsearch has no slack: write threads or cores."""
+    busy = pipeline.busy_text
+    return None if busy is None else Bottleneck("elasticsearch", f"{busy}.", pipeline.fewer_segments)
 
 
 # --- the sink -------------------------------------------------------------------------------------------------------
 
 
 def sink(pipeline: Pipeline) -> Bottleneck | None:
-    """Records wait while Elasticsearch has write threads to spare."""
-    busy = pipeline.figures.write_busy
+    """Records wait while Elasticsearch has write threads to spare.
+
+    With all allowed requests under way, more are proposed, or else as many tasks as partitions, or more of both.
+    """
+    busy, flight, connector = pipeline.figures.write_busy, pipeline.figures.in_flight, pipeline.connector
     if busy is None:
         return None
-    connector, tasks, partitions = pipeline.connector, pipeline.reading_tasks, len(pipeline.figures.lags)
-    allowed = allowed_flight(pipeline)
-    flight = pipeline.figures.in_flight
-    idle = f"records waited while only {number(100 * busy)} % of Elasticsearch's write threads were at work"
+    tasks, partitions = pipeline.reading_tasks, len(pipeline.figures.lags)
+    each = connector.whole("max.in.flight.requests")
+    allowed = each * tasks if each else None
+    idle = f"records waited while only {percent(busy)} of Elasticsearch's write threads were at work"
     reads = f"{quantity(tasks, 'task')} read{'s' if tasks == 1 else ''} {quantity(partitions, 'partition')}"
     under_way = "" if flight is None else f"; {number(flight)} of {allowed or '–'} allowed bulk requests were under way"
-    if flight is not None and allowed and flight >= BUSY_WRITE_THREADS * allowed:
-        now = connector.whole("max.in.flight.requests") or 1
-        more = Try("max.in.flight.requests", str(now), str(2 * now), "the next request need not wait for an answer")
+    if each and flight is not None and allowed and flight >= BUSY_WRITE_THREADS * allowed:
+        more = Try("max.in.flight.requests", str(each), str(2 * each), "the next request need not wait for an answer")
         return Bottleneck("sink", f"{idle}{under_way}.", (more,))
-    return Bottleneck("sink", f"{idle}, and {reads}{under_way}.", more_tasks(pipeline))
-
-
-def allowed_flight(pipeline: Pipeline) -> int | None:
-    """Bulk requests that all reading tasks may have under way together."""
-    each = pipeline.connector.whole("max.in.flight.requests")
-    return None if each is None else each * pipeline.reading_tasks
-
-
-def more_tasks(pipeline: Pipeline) -> tuple[Try, ...]:
-    """As many tasks as partitions, or more of both."""
-    partitions, tasks = len(pipeline.figures.lags), pipeline.connector.tasks_max
-    if tasks < partitions:
-        return (Try("tasks.max", str(tasks), str(partitions), "a task for each partition"),)
-    more = Try("partitions", str(partitions), str(2 * partitions), "no more tasks than partitions can read; keys move")
-    return (more, Try("tasks.max", str(tasks), str(2 * partitions), "a task for each partition"))
+    tries, most = [], connector.tasks_max
+    if most >= partitions:
+        why = "no more tasks than partitions can read; keys move"
+        tries, partitions = [Try("partitions", str(partitions), str(2 * partitions), why)], 2 * partitions
+    tries.append(Try("tasks.max", str(most), str(partitions), "a task for each partition"))
+    return Bottleneck("sink", f"{idle}, and {reads}{under_way}.", tuple(tries))
 
 
 FIRST: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (failed, stalled, keeps_up)
@@ -474,6 +462,8 @@ PREDICATES: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (
     mapping,
     disk,
     machine,
+    refreshes,
+    merges,
     elasticsearch,
     sink,
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from typing import TypeVar
 
 from lab.clients.elasticsearch import ElasticsearchClient
@@ -14,7 +13,7 @@ from lab.errors import StackError
 from lab.inspect.connector import InspectedConnector, read_connector
 from lab.inspect.figures import figures_of
 from lab.inspect.index import NONE, InspectedIndex, inspected_index
-from lab.inspect.limits import Bottleneck, Pipeline, bottleneck_of, why_unknown
+from lab.inspect.limits import Pipeline
 from lab.inspect.readings import NOT_READ, PipelineReader, Reading, answer_of, parts_of, reason_of, watch
 
 Value = TypeVar("Value")
@@ -33,31 +32,11 @@ TELLS = {
     "dead letters": "the dead-letter topic's growth (Kafka: DESCRIBE of the topic)",
     "sink metrics": "sizes and times of bulk requests by the sink (docs/sink-metrics.md)",
     "index": "settings and mapping (privilege `view_index_metadata`)",
-    "ingest": "the index's ingest pipelines (privilege `view_index_metadata`)",
+    "ingest": "the time that documents spend in ingest pipelines (privilege `view_index_metadata`)",
     "cluster": "how fast it indexes, what it rejects, and which settings and fields the index has",
     "group": "the consumer group's state (Kafka: DESCRIBE of the group)",
 }
 """Source → what it would tell, and what is needed for it."""
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """One look.
-
-    Attributes:
-        engine: Product and version of the cluster; `None` where it does not say.
-        lost: Source → why it could not be read.
-    """
-
-    pipeline: Pipeline
-    engine: str | None
-    bottleneck: Bottleneck | None
-    lost: dict[str, str]
-
-    @property
-    def unknown(self) -> str | None:
-        """Why no bottleneck is named; `None` where one is."""
-        return None if self.bottleneck else why_unknown(self.pipeline)
 
 
 def look(
@@ -67,7 +46,7 @@ def look(
     seconds: float,
     index: str | None = None,
     on_begin: Callable[[InspectedConnector], None] = lambda _: None,
-) -> Inspection:
+) -> Pipeline:
     """Look at a connector's pipeline for so many seconds, and on until offsets are committed, for 70 s at most.
 
     Args:
@@ -86,13 +65,15 @@ def look(
         known = tried("cluster", lost, lambda: engine_of(cluster)) if indices else None
         engine, version = known or (DEFAULT.engine, None)
         answers = "cluster" not in lost
-        found = tried("ingest", lost, lambda: ingest_pipelines(cluster, indices)) if answers else None
+        pipelines = (
+            tried("ingest", lost, lambda: ingest_pipelines(cluster, indices, connector, engine)) if answers else ()
+        )
         reader = PipelineReader(
             endpoints,
             connector,
             cluster if answers else None,
             indices=indices,
-            pipelines=sorted({*(found or ()), *filter(None, [connector.value("pipeline")])}),
+            pipelines=sorted(pipelines or ()),
             has_bulk_stats=engine is DEFAULT.engine,
         )
         with closing(reader):
@@ -100,13 +81,11 @@ def look(
             readings = watch(reader, seconds, most_s=most_s, is_enough=tells_whether_records_wait)
         written = tried("index", lost, lambda: written_index(cluster, readings)) if answers else None
     state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
-    lost.update(readings[-1].lost)
+    lost.update(reader.lost)
     drained = tried("records", lost, lambda: drained_partitions(topics_of(endpoints), readings)) or ()
     # A task may have failed meanwhile.
-    connector = connector_of(endpoints, name)
-    pipeline = Pipeline(connector, figures_of(readings, drained), written, state)
-    title = None if version is None else f"{engine.title} {version}"
-    return Inspection(pipeline, title, bottleneck_of(pipeline), lost)
+    connector, figures = connector_of(endpoints, name), figures_of(readings, drained)
+    return Pipeline(connector, figures, written, state, None if version is None else f"{engine.title} {version}", lost)
 
 
 def connector_of(endpoints: Endpoints, name: str) -> InspectedConnector:
@@ -175,12 +154,25 @@ def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:
     return DEFAULT.engine, None
 
 
-def ingest_pipelines(cluster: ElasticsearchClient, indices: str) -> set[str]:
-    """The ingest pipelines that indices name."""
-    names = ("index.default_pipeline", "index.final_pipeline")
-    settings = f"_settings/{','.join(names)}?flat_settings=true&ignore_unavailable=true"
-    found = [answer_of(cluster, f"/{part}/{settings}") for part in parts_of(indices)]
-    return {value for part in found for of in part.values() for value in of.get("settings", {}).values()} - NONE
+def ingest_pipelines(
+    cluster: ElasticsearchClient, indices: str, connector: InspectedConnector, engine: Engine
+) -> set[str]:
+    """The ingest pipelines that documents pass; one that the connector names takes the place of an index's default.
+
+    Raises:
+        LookupError: The engine's times are not those of a document. OpenSearch gives each document the time of its
+            whole bulk request (`Pipeline.batchExecute` and `OperationMetrics.afterN` of 2.19 to 3.8); Elasticsearch
+            sums up each document's nanoseconds (`IngestMetric` of 7.17 to 9.5).
+    """
+    own, default = connector.value("pipeline"), "index.default_pipeline"
+    settings = f"_settings/{default},index.final_pipeline?flat_settings=true&ignore_unavailable=true"
+    answers = [answer_of(cluster, f"/{part}/{settings}") for part in parts_of(indices)]
+    stated = [of.get("settings", {}).items() for answer in answers for of in answer.values()]
+    named = {value for each in stated for name, value in each if not (own and name == default)}
+    found = named.union(filter(None, [own])) - NONE
+    if found and engine is not DEFAULT.engine:
+        raise LookupError(f"{engine.title} gives each document the time of its whole bulk request in a pipeline")
+    return found
 
 
 def written_index(cluster: ElasticsearchClient, readings: Sequence[Reading]) -> InspectedIndex:

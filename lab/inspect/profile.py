@@ -2,50 +2,49 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
+import yaml
 from confluent_kafka import Message
 
 from lab.analysis.text import quantity
 from lab.clients.kafka import KafkaTopics, as_bytes
+from lab.engines import DEFAULT
 from lab.errors import ProfileError, unwritable
-from lab.init.files import NAME, quoted, refuse_taken, write_files
+from lab.init.files import NAME, refuse_taken, write_files
 from lab.inspect.connector import POLL, InspectedConnector
 from lab.inspect.index import InspectedIndex
 from lab.inspect.limits import Pipeline
 from lab.profiles import load_profile
 from lab.profiles.connector_keys import known_keys, value_as_read
+from lab.profiles.index_settings import expected_value, known_settings
 
 MOST_BYTES = 1_000_000_000
 """Of all sampled documents; a topic of large ones gives fewer."""
 MOST_NODES = 6
 OF_INDEX = re.compile(
     r"number_of_(shards|replicas)|refresh_interval|codec|mode|translog\..+|sort\..+|merge\..+|mapping\..+"
-    r"|max_(ngram|shingle)_diff|routing_partition_size"
+    r"|max_(ngram|shingle)_diff|routing_path"
 )
-"""Settings of an index that a profile takes over; others name nodes, policies and pipelines of that cluster."""
+"""Settings of an index that a profile takes over; others name nodes, policies and pipelines of that cluster.
+
+Of time series, the bounds are left out: without them, any instant fits (`IndexSettings.TIME_SERIES_START_TIME`).
+"""
+DIMENSION = "time_series_dimension"
 NOT_TAKEN = re.compile(r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method")
 """Settings of the connector that the lab sets itself, or that need something of that cluster."""
-OF_TEMPLATE = frozenset({POLL, "behavior.on.null.values"})
 UNWRITABLE_MAPPING = ("_meta", "_data_stream_timestamp", "_routing")
 """Parts of a mapping that the lab writes itself, or that ask of documents what the sample lacks, such as a routing."""
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """Documents taken of topics, as the bulk format (with ids) or one per line.
-
-    Attributes:
-        left_out: Records without a JSON object, or without the key that is to be their id.
-    """
+class Sampled(NamedTuple):
+    """Documents taken of topics, and records left out: those without a JSON object, or without a key for an id."""
 
     documents: int
     left_out: int
-    has_ids: bool
 
 
 def sampled_records(topics: KafkaTopics, names: tuple[str, ...], most: int) -> Iterator[Message]:
@@ -79,7 +78,7 @@ def write_documents(path: Path, records: Iterator[Message], most: int, *, has_id
     if not documents:
         seen = f"{quantity(left_out, 'record')} without a JSON object or key" if left_out else "no records"
         raise ProfileError(f"--as-profile: got {seen}, expected JSON; values are read as they are in the topic")
-    return Sampled(documents, left_out, has_ids)
+    return Sampled(documents, left_out)
 
 
 def line_of(record: Message, *, has_ids: bool) -> bytes | None:
@@ -113,14 +112,14 @@ def write_profile(pipeline: Pipeline, topics: KafkaTopics, name: str, most: int)
     """Write documents, mapping and profile below the working folder; a file that exists stays.
 
     Raises:
-        ProfileError: The name does not serve, a file exists, or the topic has no JSON documents.
+        ProfileError: The name does not serve, a file exists, the topic has no JSON documents, or the index is of a
+            kind that a profile cannot have.
     """
-    paths = paths_of(name)
+    documents, mapping, profile = paths = paths_of(name)
     connector, index = pipeline.connector, pipeline.index
     if index is None:
         raise ProfileError("--as-profile: got no index whose mapping can be read, expected one: name it with --index")
-    has_ids = connector.value("key.ignore") != "true"
-    documents, mapping, profile = paths
+    index_settings(index)
     try:
         documents.parent.mkdir(parents=True, exist_ok=True)
         documents.touch(mode=0o600, exist_ok=False)
@@ -128,7 +127,7 @@ def write_profile(pipeline: Pipeline, topics: KafkaTopics, name: str, most: int)
         raise unwritable(f"{documents}: cannot be written", error) from error
     try:
         records = sampled_records(topics, connector.topics_into(index.name), most)
-        sampled = write_documents(documents, records, most, has_ids=has_ids)
+        sampled = write_documents(documents, records, most, has_ids=has_ids(connector, index))
         write_files({mapping: mapping_text(index), profile: profile_text(pipeline, index, sampled, name)})
         load_profile(name)
     except BaseException:
@@ -146,12 +145,9 @@ def paths_of(name: str) -> list[Path]:
     """
     if not NAME.fullmatch(name):
         raise ProfileError(f'--as-profile: got "{name}", expected up to 40 of a-z, 0-9 and hyphens, such as orders')
-    documents = Path("documents") / f"{name}.ndjson"
-    files = [Path("mappings") / f"{name}.json", Path("experiments") / "profiles" / f"{name}.yaml"]
-    if documents.exists():
-        raise ProfileError(f"{documents}: exists; choose another name, or remove it")
+    files = [Path(f"documents/{name}.ndjson"), Path(f"mappings/{name}.json"), Path(f"experiments/profiles/{name}.yaml")]
     refuse_taken(files)
-    return [documents, *files]
+    return files
 
 
 def mapping_text(index: InspectedIndex) -> str:
@@ -164,51 +160,62 @@ def mapping_text(index: InspectedIndex) -> str:
 
 def profile_text(pipeline: Pipeline, index: InspectedIndex, sampled: Sampled, name: str) -> str:
     """The profile."""
-    connector = pipeline.connector
-    config = sink_config(connector)
-    topics = connector.topics_into(index.name)
-    partitions = sum(place.rpartition("-")[0] in topics for place in pipeline.figures.lags)
-    others = sorted(of for of, setting in connector.settings.items() if not (setting.is_default or is_shared(of)))
+    connector, topics = pipeline.connector, pipeline.connector.topics_into(index.name)
+    settings, refused = index_settings(index)
+    stated = [of for of, setting in connector.settings.items() if not setting.is_default and not is_shared(of)]
+    left_out = [*sorted(stated), *(f"index.{each}" for each in refused)]
     notes = [
         f"Written by `sluice inspect {connector.name} --as-profile {name}`: {sampled.documents:,} documents,",
         f"the newest of each partition of {', '.join(topics)}, and settings of",
         f"{connector.plugin} and index {index.name}.",
-        *([f"Settings that were not taken over: {', '.join(others)}."] if others else []),
+        *([f"Settings that were not taken over: {', '.join(left_out)}."] if left_out else []),
         *([f"{sampled.left_out:,} records had no JSON object or no key."] if sampled.left_out else []),
         "Transforms, routing and ingest pipelines are not part of it: the documents are as they stand in the topic.",
     ]
-    lines = [
-        *(f"# {note}" for note in notes),
-        f"question: {quoted(f'Which settings load the documents of {connector.name} faster?')}",
-        "dataset:",
-        "  name: file",
-        f"  path: {quoted(str((Path('documents') / f'{name}.ndjson').resolve()))}",
-        f"mapping: {quoted(name)}",
-        "topic:",
-        f"  partitions: {max(1, partitions)}",
-        *section("index", index_settings(index)),
-        *([f"elasticsearch:\n  data_nodes: {min(MOST_NODES, index.replicas + 1)}"] if index.replicas else []),
-        "sink:",
-        f"  tasks: {connector.tasks_max}",
-        *(f"  {line}" for line in section("config", config)),
-        "load:",
-        "  mode: drain",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def section(name: str, values: Mapping[str, Any]) -> list[str]:
-    """A section of a profile, its values as JSON, which YAML reads; nothing of none."""
-    return [f"{name}:", *(f"  {key}: {json.dumps(value)}" for key, value in values.items())] if values else []
-
-
-def index_settings(index: InspectedIndex) -> dict[str, Any]:
-    """Settings of the index that a profile takes over: those that are set, numbers as numbers."""
-    return {
-        name: int(value) if re.fullmatch(r"[0-9]+", str(value)) else value
-        for name, value in sorted(index.stated.items())
-        if OF_INDEX.fullmatch(name)
+    partitions = sum(place.rpartition("-")[0] in topics for place in pipeline.figures.lags)
+    profile = {
+        "question": f"Which settings load the documents of {connector.name} faster?",
+        "dataset": {"name": "file", "path": str(Path(f"documents/{name}.ndjson").resolve())},
+        "mapping": name,
+        "topic": {"partitions": max(1, partitions)},
+        "index": settings,
+        "elasticsearch": {"data_nodes": min(MOST_NODES, index.replicas + 1)},
+        "sink": {"tasks": connector.tasks_max, "config": sink_config(connector, index)},
+        "load": {"mode": "drain"},
     }
+    return "".join(f"# {note}\n" for note in notes) + yaml.safe_dump(profile, sort_keys=False, allow_unicode=True)
+
+
+def index_settings(index: InspectedIndex) -> tuple[dict[str, Any], list[str]]:
+    """Settings of the index that a profile takes over: those that are set, numbers as numbers; names of refused ones.
+
+    Raises:
+        ProfileError: Its documents need what a sample of records lacks, or no index can be made of what is known.
+    """
+    for name in [name for name, kind, _ in index.fields if kind == "join"]:
+        raise ProfileError(
+            f"--as-profile: index {index.name}: got the join field {name}, whose children need a routing that sampled "
+            "records lack, expected none; export the index in the bulk format with `routing`, and run that: --path FILE"
+        )
+    taken = {name: value for name, value in sorted(index.stated.items()) if OF_INDEX.fullmatch(name)}
+    if index.is_time_series and "routing_path" not in taken:
+        # From 9.2 on, a data stream states `index.dimensions` instead, which only the server may set.
+        taken["routing_path"] = [
+            name for name, kind, of in index.fields if kind == "keyword" and of.get(DIMENSION) is True
+        ]
+    if taken.get("routing_path") == []:
+        raise ProfileError(
+            f"--as-profile: index {index.name}: got time series without `index.routing_path` or a keyword with "
+            f"`{DIMENSION}`, expected one of them; no such index can be made without"
+        )
+    known, release = known_settings(), DEFAULT.numbers
+    refused = [name for name, value in taken.items() if known.complaint(name, release) or expected_value(name, value)]
+    whole = re.compile(r"[0-9]+")
+    return {
+        name: int(value) if whole.fullmatch(str(value)) else value
+        for name, value in taken.items()
+        if name not in refused
+    }, refused
 
 
 def is_shared(name: str) -> bool:
@@ -216,12 +223,20 @@ def is_shared(name: str) -> bool:
     return name in known_keys() and not NOT_TAKEN.fullmatch(name)
 
 
-def sink_config(connector: InspectedConnector) -> dict[str, str]:
+def has_ids(connector: InspectedConnector, index: InspectedIndex) -> bool:
+    """Check that the keys of records become ids; time series make ids of dimensions and time."""
+    return connector.value("key.ignore") != "true" and not index.is_time_series
+
+
+def sink_config(connector: InspectedConnector, index: InspectedIndex) -> dict[str, str]:
     """The connector's settings that our sink has, too, where they differ from our defaults."""
-    return {
+    taken = {
         name: setting.value
-        for name, setting in sorted(connector.settings.items())
-        if is_shared(name)
-        # The template of the lab sets these itself, so that the connector's must be stated.
-        and (name in OF_TEMPLATE or value_as_read(name, setting.value) != known_keys()[name].default)
+        for name, setting in connector.settings.items()
+        # The template of the lab sets how much a poll reads, so that the connector's must be stated.
+        if is_shared(name) and (name == POLL or value_as_read(name, setting.value) != known_keys()[name].default)
     }
+    if not has_ids(connector, index):
+        # Our sink refuses to delete by keys that it ignores; a sample has no tombstones.
+        taken |= {"key.ignore": "true", "behavior.on.null.values": "ignore"}
+    return dict(sorted((taken | ({"use.autogenerated.ids": "true"} if index.is_time_series else {})).items()))

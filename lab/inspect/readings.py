@@ -4,9 +4,9 @@ Each part that cannot be read is left out and has its reason; the others are rea
 """
 
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import httpx
@@ -27,8 +27,8 @@ MOST_NAMES_BYTES = 3000
 """Of names in one request."""
 LONGEST_NAMES = 200
 """Characters of names in a message."""
-MOST_FAILURES = 3
-"""A source that failed so often is asked no more: each of its timeouts would delay the others."""
+MOST_FAILING_S = 30.0
+"""A source that has kept the others waiting for so long, without one answer in between, is asked no more."""
 
 NOT_READ = (StackError, KafkaException, httpx.HTTPError, LookupError, ValueError, TypeError, AttributeError)
 """Errors of one source; the last four also of an answer that has another form than the server's."""
@@ -41,9 +41,16 @@ COPY = {
     "bulk_time_ms": "bulk.total_time_in_millis",
     "bulk_bytes": "bulk.total_size_in_bytes",
     "refresh_time_ms": "refresh.total_time_in_millis",
+    "merging": "merges.current",
     "merge_time_ms": "merges.total_time_in_millis",
+    "merge_throttled_ms": "merges.total_throttled_time_in_millis",
+    "merge_stopped_ms": "merges.total_stopped_time_in_millis",
 }
-"""Counters of one copy of a shard → path in its `_stats`."""
+"""Figures of one copy of a shard → path in its `_stats`, the same in Elasticsearch 7.17 to 9.5 and OpenSearch 2 and 3.
+
+Source: `toXContent` of `IndexingStats`, `BulkStats`, `RefreshStats` and `MergeStats`. A merge counts when it ends
+(`afterMerge`), with the time in which it was slowed down (*throttled*) or stopped.
+"""
 NODE = {
     "cpu_percent": "os.cpu.percent",
     "process_cpu_percent": "process.cpu.percent",
@@ -55,12 +62,13 @@ NODE = {
     "uptime_ms": "jvm.uptime_in_millis",
     "disk_time_ms": "fs.io_stats.total.io_time_in_millis",
 }
-"""Gauges and counters of one node → path in `_nodes/stats`."""
-METRICS = ("indexing", "bulk", "refresh", "merge")
+"""Figures of one node → path in `_nodes/stats`. The disk's is a sum over all devices (`FsInfo.IoStats`)."""
+GAUGES = ("cpu_percent", "process_cpu_percent", "write_threads", "write_active", "write_queue", "merging")
+"""Figures that go up and down; all others only grow, until their server begins to count again."""
 
 
 class Copy(NamedTuple):
-    """One copy of a shard: `index/number`, the id of its node, and its counters."""
+    """One copy of a shard: `index/number`, the id of its node, and its figures."""
 
     shard: str
     node: str
@@ -69,13 +77,14 @@ class Copy(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One node; `ingest` holds documents and milliseconds by ingest pipeline, which need not be a data node."""
+    """One node, which need not be a data node; `ingest` holds documents and milliseconds by ingest pipeline."""
 
     name: str
     host: str
     roles: Sequence[str]
     figures: Mapping[str, int]
     ingest: Mapping[str, tuple[int, int]]
+    disks: int = 1
 
     @property
     def has_data(self) -> bool:
@@ -85,12 +94,7 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """A pipeline at one instant.
-
-    Attributes:
-        at_s: Of the clock of this process, half-way between the request for the shards and its answer.
-        lost: Source → why it could not be read.
-    """
+    """A pipeline at one instant; `at_s` is half-way between the request for the shards and its answer."""
 
     at_s: float
     kafka: KafkaSample | None = None
@@ -98,7 +102,6 @@ class Reading:
     copies: tuple[Copy, ...] | None = None
     nodes: Mapping[str, Node] | None = None
     sink: SinkSample | None = None
-    lost: Mapping[str, str] = field(default_factory=dict)
 
 
 class PipelineReader:
@@ -109,6 +112,9 @@ class PipelineReader:
         indices: Comma-separated names or patterns.
         pipelines: Ingest pipelines that documents pass.
         has_bulk_stats: False of OpenSearch, whose `_stats` have no part `bulk`.
+
+    Attributes:
+        lost: Source → why it could not be read the last time.
     """
 
     def __init__(
@@ -122,11 +128,12 @@ class PipelineReader:
         has_bulk_stats: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.lost: dict[str, str] = {}
         self._cluster = cluster
         self._clock = clock
-        self._failures: dict[str, list[str]] = defaultdict(list)
+        self._failing_s = Counter[str]()
         self._indices = indices
-        metrics = ",".join(metric for metric in METRICS if has_bulk_stats or metric != "bulk")
+        metrics = "indexing,bulk,refresh,merge" if has_bulk_stats else "indexing,refresh,merge"
         shown = ("routing.primary", "routing.node", *COPY.values())
         self._shards_paths = [
             f"/{part}/_stats/{metrics}?level=shards&ignore_unavailable=true&filter_path="
@@ -134,58 +141,53 @@ class PipelineReader:
             for part in parts_of(indices)
         ]
         ingest = (f"ingest.pipelines.{name}.{figure}" for name in pipelines for figure in ("count", "time_in_millis"))
-        self._nodes_path = (
-            f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest?filter_path="
-            f"{','.join(f'nodes.*.{path}' for path in ('name', 'host', 'roles', *NODE.values(), *ingest))}"
-        )
-        access = endpoints.access
-        names, letters = ",".join(connector.topics), connector.dead_letters
+        paths = ("name", "host", "roles", "fs.io_stats.devices.device_name", *NODE.values(), *ingest)
+        wanted = ",".join(f"nodes.*.{path}" for path in paths)
+        self._nodes_path = f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest?filter_path={wanted}"
 
         def offsets_of(topic: str | None) -> KafkaReader | None:
-            group, brokers = connector.group, endpoints.kafka_bootstrap
-            return KafkaReader(brokers, topic, group, timeout_s=TIMEOUT_S, client=access.kafka) if topic else None
+            brokers, client = endpoints.kafka_bootstrap, endpoints.access.kafka
+            return KafkaReader(brokers, topic, connector.group, timeout_s=TIMEOUT_S, client=client) if topic else None
 
-        self._kafka, self._letters = offsets_of(names), offsets_of(letters)
-        metrics_url = endpoints.metrics_url
-        self._sink = (
-            SinkReader(metrics_url, connector.name, timeout_s=TIMEOUT_S, access=access.metrics) if metrics_url else None
-        )
+        self._kafka, self._letters = offsets_of(",".join(connector.topics)), offsets_of(connector.dead_letters)
+        url, access = endpoints.metrics_url, endpoints.access.metrics
+        self._sink = SinkReader(url, connector.name, timeout_s=TIMEOUT_S, access=access) if url else None
 
     def read(self) -> Reading:
         """The pipeline at this instant."""
-        lost: dict[str, str] = {}
-
-        def tried(source: str, read: Callable[[], Any] | None) -> Any:
-            failures = self._failures[source]
-            if len(failures) < MOST_FAILURES:
-                try:
-                    return read() if read else None
-                except NOT_READ as error:
-                    failures.append(reason_of(error))
-            lost[source] = failures[-1]
-            return None
-
-        before_s = self._clock()
-        copies = tried("shards", self._copies if self._cluster else None)
-        at_s = (before_s + self._clock()) / 2
+        before_s, letters = self._clock(), self._letters
+        copies = self._tried("shards", self._copies if self._cluster else None)
         return Reading(
-            at_s=at_s,
+            at_s=(before_s + self._clock()) / 2,
             copies=copies,
-            nodes=tried("nodes", self._nodes if self._cluster else None),
-            kafka=tried("topics", self._kafka.read if self._kafka else None),
-            dead_letters=tried("dead letters", self._end_of_letters if self._letters else None),
-            sink=tried("sink metrics", self._sink.read if self._sink else None),
-            lost=lost,
+            nodes=self._tried("nodes", self._nodes if self._cluster else None),
+            kafka=self._tried("topics", self._kafka.read if self._kafka else None),
+            dead_letters=self._tried(
+                "dead letters", (lambda: sum(letters.end_offsets().values())) if letters else None
+            ),
+            sink=self._tried("sink metrics", self._sink.read if self._sink else None),
         )
 
-    def _end_of_letters(self) -> int:
-        assert self._letters is not None  # noqa: S101 - asked only where it is there
-        return sum(self._letters.end_offsets().values())
+    def _tried(self, source: str, read: Callable[[], Any] | None) -> Any:
+        """A source's part of a reading; `None`, and the reason among the lost, where it cannot be read."""
+        before_s, value = self._clock(), None
+        if read is None or self._failing_s[source] >= MOST_FAILING_S:
+            return None
+        try:
+            value = read()
+        except NOT_READ as error:
+            self.lost[source] = reason_of(error)
+            self._failing_s[source] += self._clock() - before_s
+        else:
+            self.lost.pop(source, None)
+            del self._failing_s[source]
+        return value
 
     def _copies(self) -> tuple[Copy, ...]:
         indices: dict[str, Any] = {}
         for path in self._shards_paths:
-            answer = answer_of(self._cluster, path)
+            # The next reading asks again. An answer that comes late would be of another instant than the reading's.
+            answer = answer_of(self._cluster, path, patience_s=0)
             if failed := answer.get("_shards", {}).get("failed"):
                 raise LookupError(f"{failed} shards did not answer")
             indices |= answer.get("indices", {})
@@ -199,7 +201,6 @@ class PipelineReader:
         )
 
     def _nodes(self) -> dict[str, Node]:
-        nodes = answer_of(self._cluster, self._nodes_path).get("nodes", {})
         return {
             key: Node(
                 stats.get("name", key),
@@ -210,17 +211,16 @@ class PipelineReader:
                     name: (of["count"], of["time_in_millis"])
                     for name, of in stats.get("ingest", {}).get("pipelines", {}).items()
                 },
+                len(stats.get("fs", {}).get("io_stats", {}).get("devices", ())),
             )
-            for key, stats in nodes.items()
+            for key, stats in answer_of(self._cluster, self._nodes_path, patience_s=0).get("nodes", {}).items()
         }
 
     def close(self) -> None:
         """Close the connections."""
-        for reader in (self._kafka, self._letters):
+        for reader in (self._kafka, self._letters, self._sink):
             if reader:
                 reader.close()
-        if self._sink:
-            self._sink.close()
 
 
 def parts_of(indices: str) -> list[str]:
@@ -237,15 +237,18 @@ def parts_of(indices: str) -> list[str]:
     return parts
 
 
-def answer_of(cluster: ElasticsearchClient | None, path: str) -> dict[str, Any]:
+def answer_of(cluster: ElasticsearchClient | None, path: str, patience_s: float | None = None) -> dict[str, Any]:
     """Answer of Elasticsearch to a GET.
+
+    Args:
+        patience_s: How long to ask again; `None` for as long as the client does.
 
     Raises:
         LookupError: It refuses, as where the user lacks a privilege or there is no such index.
         StackError: No node answers.
     """
     assert cluster is not None  # noqa: S101 - asked only where it answers
-    status, answer = cluster.request("GET", path, accept=(400, 401, 403, 404, 405))
+    status, answer = cluster.request("GET", path, accept=(400, 401, 403, 404, 405), patience_s=patience_s)
     if status >= 400:
         raise LookupError(f"status {status}: {error_reason(answer)[:200]}")
     if isinstance(answer or {}, dict):
@@ -281,13 +284,15 @@ def watch(
     most_s: float,
     is_enough: Callable[[Sequence[Reading]], bool],
     sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[Reading]:
     """Readings for so many seconds, and on until they are enough, for `most_s` in all."""
     readings = [reader.read()]
     began_s = due_s = readings[0].at_s
     while True:
-        due_s += EVERY_S
-        sleep(max(0.0, due_s - time.monotonic()))
+        # After a reading that took long, as of a cluster that is away, none is made up for.
+        due_s = max(due_s, readings[-1].at_s) + EVERY_S
+        sleep(max(0.0, due_s - clock()))
         readings.append(reader.read())
         lasted_s = readings[-1].at_s - began_s
         if lasted_s >= most_s or (lasted_s >= seconds and is_enough(readings)):

@@ -39,6 +39,7 @@ NODE = NodeFigures(
 )
 FIGURES = Figures(
     window_s=20.0,
+    watched_s=20.0,
     arrival_rate=2_003.0,
     commit_rate=1_009.0,
     lag=100_003,
@@ -52,6 +53,9 @@ FIGURES = Figures(
     bulk_bytes=1_499_000.0,
     bulk_ms=83.0,
     throttled=0.0,
+    refresh_time_s=1.3,
+    merge_time_s=2.9,
+    merging=0.4,
     shard_documents={"orders/0": 20_180},
     nodes=(NODE,),
 )

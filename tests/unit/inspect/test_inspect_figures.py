@@ -1,13 +1,14 @@
 """Figures of a window, out of readings whose truth is known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from lab.inspect.figures import backlog_of, figures_of
+from lab.inspect.figures import figures_of, of_partition
 from lab.inspect.readings import Copy, Node, Reading
-from lab.records.samples import KafkaSample
+from lab.records.samples import KafkaSample, SinkSample
 
 
 def kafka(*partitions: tuple[int, int]) -> KafkaSample:
@@ -27,6 +28,21 @@ def offsets(*samples: KafkaSample) -> list[Reading]:
 def copy(shard: str, *, node: str = "n1", primary: bool = True, **counters: int) -> Copy:
     """A copy of a shard."""
     return Copy(shard, node, primary, counters)
+
+
+def node(ingest: Mapping[str, tuple[int, int]] | None = None, **figures: int) -> Node:
+    """A data node."""
+    return Node("es-1", "10.0.0.1", ("ingest", "data_hot"), figures, ingest or {})
+
+
+def sink_metrics(bulk_requests: int) -> SinkSample:
+    """The sink's ledger after so many requests."""
+    return SinkSample(**{**dict.fromkeys(SinkSample.model_fields, 0), "bulk_requests": bulk_requests})
+
+
+def at(at_s: float, reading: Reading) -> Reading:
+    """The same reading at another instant."""
+    return replace(reading, at_s=at_s)
 
 
 def shards(before: Sequence[Copy], after: Sequence[Copy]) -> list[Reading]:
@@ -64,15 +80,14 @@ def test_offsets_without_records_are_no_backlog() -> None:
 def test_a_rate_is_of_the_time_in_which_its_source_was_read() -> None:
     """Of a cluster that stopped to answer after two seconds of twenty."""
     first, second, last = (Reading(at_s=1_000.0 + at_s) for at_s in (0, 2, 20))
-    node = Node("es-1", "10.0.0.1", ("data",), {"disk_time_ms": 0}, {})
 
     figures = figures_of(
         [
-            replace(first, copies=(copy("orders/0", index_total=0),), nodes={"n1": node}),
+            replace(first, copies=(copy("orders/0", index_total=0),), nodes={"n1": node(disk_time_ms=0)}),
             replace(
                 second,
                 copies=(copy("orders/0", index_total=500),),
-                nodes={"n1": node._replace(figures={"disk_time_ms": 1_000})},
+                nodes={"n1": node(disk_time_ms=1_000)},
             ),
             last,
         ]
@@ -96,7 +111,7 @@ def test_records_that_wait_are_counted_right_after_a_commit(
     pairs: list[tuple[int, int] | None], backlog: int | None
 ) -> None:
     """Between two commits, records that are indexed look like records that wait."""
-    assert backlog_of(pairs) == backlog
+    assert of_partition(list(enumerate(pairs)))[1] == backlog
 
 
 def test_one_partition_without_a_commit_leaves_the_backlog_unknown() -> None:
@@ -123,26 +138,101 @@ def test_figures_of_documents_are_of_primary_shards_alone() -> None:
     assert (figures.bulk_documents, figures.bulk_bytes, figures.bulk_ms) == (125.0, 15_625.0, 100.0)
 
 
-def test_a_copy_that_has_moved_counts_from_nothing_and_none_counts_backwards() -> None:
-    """A shard begins at zero on its new node, and after a restart."""
+FILLED = copy("orders/0", node="n2", primary=False, index_total=5_000)
+"""A replica that has been filled for a while."""
+
+
+@pytest.mark.parametrize(
+    ("again", "name"),
+    [
+        ({"copies": (copy("orders/0", index_total=999),)}, "orders/0"),
+        ({"copies": (copy("orders/0", node="n2", index_total=2_000),)}, "orders/0"),
+        ({"copies": (copy("orders/0", primary=False, index_total=2_000),)}, "orders/0"),
+        ({"copies": (copy("orders/1", index_total=2_000),)}, "orders/0"),
+        ({"copies": (copy("orders/0", index_total=1_000), FILLED)}, "orders/0"),
+        ({"nodes": {"n1": node(uptime_ms=700)}}, "es-1"),
+        ({"nodes": {"n1": node({"parse": (10, 8)}, uptime_ms=90_000)}}, "es-1"),
+        ({"kafka": kafka((30, 20))}, "orders-0"),
+        ({"sink": sink_metrics(10)}, "the sink's metrics"),
+    ],
+    ids=["fell", "moved", "demoted", "lost", "filled", "node", "pipeline", "topic", "task"],
+)
+def test_what_begins_to_count_again_is_named_and_figures_are_of_the_longest_stretch_without_it(
+    again: dict[str, Any], name: str
+) -> None:
+    """Two seconds before it and ten after it; counters that have grown past their old value may have begun again."""
+    before = Reading(
+        at_s=1_000.0,
+        copies=(copy("orders/0", index_total=1_000),),
+        nodes={"n1": node({"parse": (11, 7)}, uptime_ms=90_000)},
+        kafka=kafka((100, 90)),
+        sink=sink_metrics(11),
+    )
+    after = replace(before, **again)
+
+    figures = figures_of([before, at(1_002.0, before), at(1_004.0, after), at(1_014.0, after)])
+    assert (figures.begun_again, figures.window_s, figures.watched_s) == ([name], 10.0, 14.0)
+    assert figures_of([before, at(1_002.0, before)]).begun_again == []
+
+
+def test_a_rate_is_not_too_small_for_a_restart_within_the_watch() -> None:
+    """100/s before it and 50/s after it; the node's last documents before it are in no counter."""
+    counted = [(0, 1_000), (2, 1_200), (4, 1_400), (6, 100), (16, 600)]
+    readings = [
+        Reading(at_s=1_000.0 + at_s, copies=(copy("orders/0", index_total=documents),)) for at_s, documents in counted
+    ]
+
+    assert figures_of(readings).indexing_rate == 50.0
+    assert figures_of(readings[:4]).indexing_rate == 100.0
+
+
+def test_a_node_that_is_away_for_a_while_began_again_where_its_uptime_fell() -> None:
+    """Its shards, which are back with larger counters, do not tell."""
+    there = Reading(at_s=1_000.0, nodes={"n1": node(uptime_ms=90_000)})
+    away = Reading(at_s=1_002.0)
+    back = Reading(at_s=1_004.0, nodes={"n1": node(uptime_ms=1_500)})
+
+    assert figures_of([there, away, back, at(1_014.0, back)]).begun_again == ["es-1"]
+
+
+def test_a_copy_that_comes_later_counts_from_nothing() -> None:
+    """As of an index that is made while its topic is watched."""
     figures = figures_of(
-        shards([copy("orders/0", index_total=70)], [copy("orders/0", node="n2", index_total=30)]),
+        shards([copy("orders/0", index_total=70)], [copy("orders/0", index_total=70), copy("orders/1", index_total=30)])
     )
 
-    assert figures.shard_documents == {"orders/0": 30}
-    assert figures_of(shards([copy("orders/0", index_total=70)], [copy("orders/0", index_total=7)])).indexing_rate == 0
+    assert (figures.shard_documents, figures.begun_again) == ({"orders/0": 0, "orders/1": 30}, [])
+
+
+def test_refreshes_and_merges_are_of_all_copies_and_a_merge_s_pauses_are_no_work() -> None:
+    """Of the merges' 900 ms, 300 were paused; two were under way at the first reading, and one at the last."""
+    none = dict.fromkeys(("refresh_time_ms", "merge_time_ms", "merge_throttled_ms", "merge_stopped_ms"), 0)
+    spent = {"refresh_time_ms": 70, "merge_time_ms": 900, "merge_throttled_ms": 200, "merge_stopped_ms": 100}
+
+    figures = figures_of(
+        shards(
+            [copy("orders/0", **none, merging=2), copy("orders/0", node="n2", primary=False, **none)],
+            [copy("orders/0", **spent, merging=1), copy("orders/0", node="n2", primary=False, refresh_time_ms=30)],
+        )
+    )
+
+    assert (figures.refresh_time_s, figures.merge_time_s, figures.merging) == (0.1, 0.6, 1.5)
+
+
+def test_disks_of_one_node_are_busy_on_average() -> None:
+    """Elasticsearch sums up their times: two that worked for 9 s of ten each are 90 % busy."""
+    readings = [
+        Reading(at_s=1_000.0 + at_s, nodes={"n1": node(disk_time_ms=ms)._replace(disks=2)})
+        for at_s, ms in ((0, 100), (10, 18_100))
+    ]
+
+    assert figures_of(readings).nodes[0].disk_busy == 0.9
 
 
 def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
     """Gauges are averaged, counters have grown."""
     first, second = (
-        Node(
-            "es-1",
-            "10.0.0.1",
-            ("ingest", "data_hot"),
-            {"write_threads": 4, "write_active": active, "write_rejected": rejected},
-            {"p": (0, ms)},
-        )
+        node({"p": (0, ms)}, write_threads=4, write_active=active, write_rejected=rejected)
         for active, rejected, ms in ((4, 11, 100), (1, 24, 350))
     )
 
@@ -165,10 +255,10 @@ def test_what_was_not_read_is_not_known() -> None:
     assert (figures.lag, figures.indexing_rate, figures.write_busy, figures.rejected) == (None, None, None, None)
 
 
-@pytest.mark.parametrize(("passed", "ingest_s"), [(500, 0.25), (5_000, 0.025), (50, 0.25)])
-def test_of_a_pipeline_that_other_indices_share_the_time_per_document_counts(passed: int, ingest_s: float) -> None:
+@pytest.mark.parametrize(("passed", "ingest_time_s"), [(500, 0.25), (5_000, 0.025), (50, 0.25)])
+def test_of_a_pipeline_that_other_indices_share_the_time_per_document_counts(passed: int, ingest_time_s: float) -> None:
     """500 documents are indexed here, and so many pass the pipeline in 250 ms."""
-    before, after = (Node("es-1", "10.0.0.1", ("data",), {}, {"p": ingest}) for ingest in ((7, 100), (7 + passed, 350)))
+    before, after = (node({"p": ingest}) for ingest in ((7, 100), (7 + passed, 350)))
     counted = [(copy("orders/0", index_total=documents),) for documents in (0, 500)]
 
     figures = figures_of(
@@ -178,4 +268,4 @@ def test_of_a_pipeline_that_other_indices_share_the_time_per_document_counts(pas
         ]
     )
 
-    assert figures.ingest_time_s == ingest_s
+    assert figures.ingest_time_s == ingest_time_s

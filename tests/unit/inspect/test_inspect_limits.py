@@ -29,6 +29,11 @@ HOT = with_nodes(
 )
 ALONE = with_nodes(replace(NODE, write_busy=0.7), OTHER_NODE)
 SLOW_MAPPING = replace(with_nodes(replace(BUSY_NODE, cpu_s=19.0)), index=GRAMS)
+REFRESHING = with_nodes(BUSY_NODE, refresh_time_s=10.0)
+MERGING = with_nodes(BUSY_NODE, merge_time_s=31.0, merging=0.6)
+TWO_HOSTS = with_nodes(
+    CROWDED, replace(CROWDED, name="es-2", host="10.0.0.2", cpu_percent=97.0, process_cpu_percent=93.0)
+)
 IN_PIPELINE = replace(
     with_figures(ingest_time_s=21.0, ingest_ms=1.04), index=replace(INDEX, settings={"default_pipeline": "parse"})
 )
@@ -85,6 +90,12 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("machine", with_nodes(CROWDED), with_nodes(replace(CROWDED, cpu_percent=94.0))),
         ("machine", with_nodes(CROWDED), with_nodes(replace(CROWDED, process_cpu_percent=67.0))),
         ("machine", with_nodes(CROWDED), with_nodes(replace(CROWDED, write_busy=0.49))),
+        ("refreshes", REFRESHING, with_figures(REFRESHING, refresh_time_s=9.4)),
+        ("refreshes", REFRESHING, with_nodes(NODE, refresh_time_s=10.0)),
+        ("merges", MERGING, with_figures(MERGING, merge_time_s=9.4)),
+        ("merges", MERGING, with_nodes(NODE, merge_time_s=31.0, merging=0.6)),
+        # A merge of half a minute that ends in the first second of the window is little work in it.
+        ("merges", MERGING, with_figures(MERGING, merging=0.05)),
         ("elasticsearch", with_node(cpu_percent=99.0, process_cpu_percent=67.0), ONE_TASK),
         ("elasticsearch", with_nodes(BUSY_NODE), with_node(write_busy=0.89)),
         ("sink", ONE_TASK, with_figures(backlog=0)),
@@ -104,10 +115,11 @@ def test_a_bottleneck_is_named_where_its_predicate_holds_and_only_there(
         with_connector(with_figures(lag=None, lags={}, backlog=None), topics=()),
         with_figures(lag=None, lags={}, backlog=None),
         with_figures(backlog=None),
+        with_figures(backlog=None, window_s=34.0, begun_again=("es-1",)),
         with_figures(indexing_rate=None, commit_rate=None),
         with_nodes(),
     ],
-    ids=["no topic", "no offsets", "no commit", "no index", "no nodes"],
+    ids=["no topic", "no offsets", "no commit", "no commit since a restart", "no index", "no nodes"],
 )
 def test_without_the_figures_that_decide_it_names_none_and_says_what_would_tell(
     pipeline: Pipeline, message: MakeMessage
@@ -161,6 +173,35 @@ def test_tiny_requests_need_a_larger_batch_and_a_poll_that_fills_it() -> None:
     assert tried(TINY) == [("batch.size", "20", "2000"), ("consumer.override.max.poll.records", "500", "2000")]
 
 
+def test_a_host_that_others_fill_is_no_evidence_that_elasticsearch_is_busy() -> None:
+    """Of two full hosts, Elasticsearch fills the second one."""
+    assert (TWO_HOSTS.busy_text or "").startswith("the host 10.0.0.2 was 97 % busy, and Elasticsearch took 93 %")
+    assert with_nodes(CROWDED).busy_text is None
+
+
+def test_the_connector_s_own_pipeline_takes_the_place_of_the_index_s_default() -> None:
+    """Elasticsearch runs the final one all the same."""
+    index = replace(INDEX, settings={"default_pipeline": "parse", "final_pipeline": "stamp"})
+    found = [
+        bottleneck_of(with_connector(replace(IN_PIPELINE, index=index), settings=own))
+        for own in ({}, {"pipeline": "mine"})
+    ]
+
+    assert [each.tries[0].now for each in found if each] == ["parse and stamp", "mine and stamp"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "proposed"), [("500ms", True), ("29s", True), ("30s", False), ("1m", False), ("-1", False)]
+)
+def test_a_longer_refresh_interval_is_proposed_in_place_of_a_short_one(interval: str, *, proposed: bool) -> None:
+    """30 s is long enough, and -1 never refreshes."""
+    index = replace(INDEX, settings={"refresh_interval": interval})
+
+    assert (
+        "index.refresh_interval" in {setting for setting, _, _ in tried(replace(REFRESHING, index=index))}
+    ) == proposed
+
+
 def test_a_setting_that_is_as_proposed_is_not_proposed() -> None:
     """A busy cluster whose index refreshes seldom and has no replica has neither to try."""
     index = replace(INDEX, settings={"refresh_interval": "30s", "number_of_replicas": "0"})
@@ -180,7 +221,9 @@ def test_a_setting_that_is_as_proposed_is_not_proposed() -> None:
         (TINY, (20, "83", "batch.size")),
         (HOT, ("orders/0", "90.0 %", 3, "es-1")),
         (ALONE, ("one", 2, "70 %")),
-        (IN_PIPELINE, ("1.04", "parse", "0.05")),
+        (IN_PIPELINE, ("1.04", "parse", "21 s", "19 s")),
+        (REFRESHING, ("97 %", "10 s", "19 s")),
+        (MERGING, ("97 %", "0.60", "31 s", "19 s")),
         (SLOW_MAPPING, ("title", "n-grams", "942")),
         (with_node(rejected=7), (7, 429, "es-1")),
         (with_node(disk_busy=0.97), ("97 %", "41 %")),

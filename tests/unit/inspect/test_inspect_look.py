@@ -1,8 +1,10 @@
 """A look at served answers: it only reads, says what it could not read, and shows no secret."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler
+from itertools import count, pairwise
 from typing import Any
 from unittest.mock import Mock
 
@@ -12,13 +14,17 @@ from confluent_kafka import Message
 
 from lab.cli.inspect import json_of, print_screen
 from lab.clients.kafka import KafkaTopics
+from lab.clients.target import cluster_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.inspect import look as looking
 from lab.inspect import readings
-from lab.inspect.look import Inspection, look
+from lab.inspect.limits import Pipeline, bottleneck_of
+from lab.inspect.look import look
+from lab.inspect.readings import PipelineReader, Reading, watch
 from lab.records.samples import KafkaSample
 from tests.unit.http_server import serving
+from tests.unit.inspect.pipelines import ONE_TASK
 
 PASSWORD = "correct-horse"
 CONFIG = {
@@ -65,6 +71,7 @@ class Served:
     answers: dict[str, Any] = field(default_factory=lambda: dict(ANSWERS))
     refused: dict[str, int] = field(default_factory=dict)
     requests: list[tuple[str, str]] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
 
     @property
     def endpoints(self) -> Endpoints:
@@ -79,7 +86,8 @@ def served() -> Iterator[Served]:
 
     class Handler(BaseHTTPRequestHandler):
         def respond(self) -> None:
-            path = self.path.partition("?")[0]
+            path, _, query = self.path.partition("?")
+            made.queries.append(query)
             made.requests.append((self.command, path))
             status = made.refused.get(path, 200 if path in made.answers else 404)
             self.send_response(status)
@@ -118,7 +126,7 @@ def _kafka(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "MOST_S", 0.0)
 
 
-def inspected(served: Served, **options: Any) -> Inspection:
+def inspected(served: Served, **options: Any) -> Pipeline:
     """A look of one moment."""
     return look(served.endpoints, "orders", **{"seconds": 0.0, **options})
 
@@ -133,11 +141,11 @@ def test_every_request_is_a_get_and_they_are_few(served: Served) -> None:
 
 def test_no_secret_is_shown(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     """The worker's REST API shows passwords as they are, in the configuration and in traces."""
-    inspection = inspected(served)
-    print_screen(inspection)
+    pipeline = inspected(served)
+    print_screen(pipeline)
 
     assert PASSWORD not in capsys.readouterr().out
-    assert PASSWORD not in orjson.dumps(json_of(inspection), default=str).decode()
+    assert PASSWORD not in orjson.dumps(json_of(pipeline), default=str).decode()
 
 
 @pytest.mark.parametrize(
@@ -155,12 +163,12 @@ def test_a_part_that_may_not_be_read_is_named_and_the_others_are_read(
     """It says what that part would tell."""
     served.refused[path] = 403
 
-    inspection = inspected(served)
-    print_screen(inspection)
+    pipeline = inspected(served)
+    print_screen(pipeline)
 
-    assert source in inspection.lost
+    assert source in pipeline.lost
     assert "403" in capsys.readouterr().out
-    assert inspection.pipeline.figures.lag == 998
+    assert pipeline.figures.lag == 998
 
 
 def test_a_cluster_that_is_away_is_asked_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,19 +176,104 @@ def test_a_cluster_that_is_away_is_asked_once(served: Served, monkeypatch: pytes
     monkeypatch.setattr(looking, "ANSWER_TIMEOUT_S", 0.0)
     away = Endpoints("127.0.0.1:1", served.url, ("http://127.0.0.1:1",), None)
 
-    inspection = look(away, "orders", seconds=0.0)
+    pipeline = look(away, "orders", seconds=0.0)
 
-    assert list(inspection.lost) == ["cluster"]
-    assert inspection.pipeline.figures.lag == 998
+    assert list(pipeline.lost) == ["cluster"]
+    assert pipeline.figures.lag == 998
 
 
 def test_a_worker_that_cannot_give_defaults_leaves_them_out(served: Served) -> None:
     """Before Kafka 3.2."""
     del served.answers["/connector-plugins/io.confluent.connect.elasticsearch.ElasticsearchSinkConnector/config"]
 
-    connector = inspected(served).pipeline.connector
+    connector = inspected(served).connector
 
     assert (connector.has_defaults, connector.value("batch.size"), connector.value("linger.ms")) == (False, "20", None)
+
+
+STATS = "/orders/_stats/indexing,bulk,refresh,merge"
+
+
+def read(served: Served, step_s: float, times: int) -> PipelineReader:
+    """A reader of shards after so many readings, each source of which takes so long."""
+    connector = replace(ONE_TASK.connector, topics=(), dead_letters=None)
+    cluster, clock = cluster_of(served.endpoints, 1.0), count(0.0, step_s).__next__
+    reader = PipelineReader(served.endpoints, connector, cluster, indices="orders", clock=clock)
+    for _ in range(times):
+        reader.read()
+    return reader
+
+
+def test_a_source_that_fails_at_once_is_asked_until_it_answers(served: Served) -> None:
+    """As the shards of a node that is started again; each reading asks once, so that its instant is the answer's."""
+    served.refused[STATS] = 503
+    reader = read(served, 0.0, 7)
+    assert (list(reader.lost), [path for _, path in served.requests].count(STATS)) == (["shards"], 7)
+
+    served.refused.clear()
+    assert [copy.shard for copy in reader.read().copies or ()] == ["orders/0"]
+    assert reader.lost == {}
+
+
+def test_a_source_that_keeps_the_others_waiting_is_asked_no_more(served: Served) -> None:
+    """After 30 s without an answer; one answer in between lets it wait as long again."""
+    served.refused[STATS] = 403
+    reader = read(served, 10.0, 2)
+    served.refused.clear()
+    reader.read()
+    served.refused[STATS] = 403
+    for _ in range(7):
+        reader.read()
+
+    assert [path for _, path in served.requests].count(STATS) == 2 + 1 + 3
+
+
+def test_readings_that_a_slow_one_has_delayed_are_not_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request comes sooner than two seconds after the one before: that is the load which is promised."""
+    monkeypatch.setattr(readings, "EVERY_S", 2.0)
+    now_s, asked_s, costs_s = [1_000.0], list[float](), iter([0.1, 11.0, 0.1, 0.1, 0.1])
+
+    def read() -> Reading:
+        asked_s.append(now_s[0])
+        now_s[0] += next(costs_s)
+        return Reading(at_s=now_s[0])
+
+    def sleep(s: float) -> None:
+        now_s[0] += s
+
+    watch(Mock(read=read), 19.0, most_s=19.0, is_enough=lambda _: True, sleep=sleep, clock=lambda: now_s[0])
+
+    assert [round(later - earlier, 1) for earlier, later in pairwise(asked_s)] == [2.1, 13.0, 2.1, 2.1]
+
+
+PIPELINES = "/orders/_settings/index.default_pipeline,index.final_pipeline"
+BOTH = {"orders": {"settings": {"index.default_pipeline": "parse", "index.final_pipeline": "stamp"}}}
+
+
+@pytest.mark.parametrize(("own", "expected"), [({}, {"parse", "stamp"}), ({"pipeline": "mine"}, {"mine", "stamp"})])
+def test_pipelines_that_documents_pass_are_read_alone(served: Served, own: dict[str, str], expected: set[str]) -> None:
+    """One that the connector names takes the place of the index's default one."""
+    served.answers |= {PIPELINES: BOTH, "/connectors/orders": {"name": "orders", "config": {**CONFIG, **own}}}
+
+    inspected(served)
+
+    asked = next(query for query in served.queries if "ingest.pipelines" in query)
+    assert set(re.findall(r"ingest\.pipelines\.(\w+)\.time_in_millis", asked)) == expected
+
+
+def test_opensearch_s_times_of_ingest_pipelines_are_not_taken(served: Served) -> None:
+    """Each document has there the time of its whole bulk request: two thousand times too much."""
+    served.answers |= {
+        "/": {"version": {"number": "3.8.0", "distribution": "opensearch"}},
+        PIPELINES: BOTH,
+        "/orders/_stats/indexing,refresh,merge": ANSWERS[STATS],
+    }
+
+    pipeline = inspected(served)
+
+    assert "whole bulk request" in pipeline.lost["ingest"]
+    assert pipeline.figures.indexing_rate == 0
+    assert [query for query in served.queries if "ingest.pipelines" in query] == []
 
 
 def test_an_unknown_connector_is_refused_with_those_that_there_are(served: Served) -> None:
@@ -191,7 +284,7 @@ def test_an_unknown_connector_is_refused_with_those_that_there_are(served: Serve
 
 def test_a_failed_task_is_named_with_its_cause(served: Served) -> None:
     """The innermost cause of its trace."""
-    bottleneck = inspected(served).bottleneck
+    bottleneck = bottleneck_of(inspected(served))
 
     assert bottleneck is not None
     assert (bottleneck.stage, bottleneck.evidence) == ("connector", "1 task of 2 failed: Boom: (hidden).")
@@ -205,12 +298,12 @@ def test_of_a_pattern_without_a_topic_no_index_is_read(served: Served, monkeypat
         "/new-a/_settings/index.default_pipeline,index.final_pipeline": {},
     }
     monkeypatch.setattr(KafkaTopics, "names", lambda *_: {"new-a", "other"})
-    assert inspected(served).pipeline.connector.topics == ("new-a",)
+    assert inspected(served).connector.topics == ("new-a",)
 
     served.requests.clear()
     monkeypatch.setattr(KafkaTopics, "names", lambda *_: {"other"})
-    inspection = inspected(served)
-    assert (inspection.pipeline.index, list(inspection.lost)) == (None, ["cluster"])
+    pipeline = inspected(served)
+    assert (pipeline.index, list(pipeline.lost)) == (None, ["cluster"])
     assert [path for _, path in served.requests if not path.startswith("/connect")] == []
 
 
@@ -230,9 +323,9 @@ def test_a_few_offsets_that_hold_no_record_are_no_backlog(
     monkeypatch.setattr(KafkaTopics, "records", records)
     served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
 
-    inspection = inspected(served)
+    pipeline = inspected(served)
     assert asked == [("orders", {0: 9, 1: 6})]
-    assert inspection.pipeline.figures.backlog == (None if held else 0)
+    assert pipeline.figures.backlog == (None if held else 0)
 
 
 def test_a_name_and_a_cause_are_shown_as_they_are(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,9 +351,9 @@ def test_names_that_fit_into_no_request_are_asked_for_in_several(served: Served)
             },
         }
 
-    inspection = inspected(served)
+    pipeline = inspected(served)
     assert max(len(path) for _, path in served.requests) < 3_100
-    assert set(inspection.pipeline.figures.shard_documents) == {f"{names[0]}/0", f"{names[half]}/0"}
+    assert set(pipeline.figures.shard_documents) == {f"{names[0]}/0", f"{names[half]}/0"}
 
 
 def test_a_page_in_place_of_json_is_a_part_that_is_not_read(served: Served) -> None:
@@ -268,9 +361,9 @@ def test_a_page_in_place_of_json_is_a_part_that_is_not_read(served: Served) -> N
     served.answers["/_nodes/stats/os,process,jvm,thread_pool,fs,ingest"] = "<html>"
     served.answers["/"] = ["no cluster"]
 
-    inspection = inspected(served)
+    pipeline = inspected(served)
 
-    assert (inspection.engine, list(inspection.lost)) == (None, ["nodes"])
+    assert (pipeline.engine, list(pipeline.lost)) == (None, ["nodes"])
 
 
 @pytest.mark.parametrize(
@@ -283,12 +376,12 @@ def test_an_answer_of_another_form_is_a_sentence_or_a_part_that_is_not_read(
     """Of the worker or of the cluster, at each path; never an error of Python's."""
     served.answers[path] = answer
     try:
-        inspection = inspected(served)
+        pipeline = inspected(served)
     except StackError as error:
         assert "a proxy may serve its own page" in str(error)  # noqa: PT017 - either is right
         return
-    print_screen(inspection)
-    told = capsys.readouterr().out + orjson.dumps(json_of(inspection), default=str).decode()
+    print_screen(pipeline)
+    told = capsys.readouterr().out + orjson.dumps(json_of(pipeline), default=str).decode()
     assert "has no attribute" not in told
 
 
@@ -297,6 +390,6 @@ def test_a_name_that_no_path_can_hold_is_looked_up_among_all(served: Served, nam
     """Jetty, Connect's server, rejects such a path, encoded or not."""
     served.answers["/connectors"] = {name: {"info": {"config": CONFIG}, "status": STATUS}}
 
-    found = look(served.endpoints, name, seconds=0.0).pipeline.connector
+    found = look(served.endpoints, name, seconds=0.0).connector
 
     assert (found.name, found.running_tasks, found.value("batch.size")) == (name, 1, "20")

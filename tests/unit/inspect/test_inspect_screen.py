@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lab.cli.inspect import print_screen
-from lab.inspect.limits import Pipeline, bottleneck_of
-from lab.inspect.look import Inspection
+from lab.inspect.limits import Pipeline
 from lab.inspect.screen import bulk_text
 from tests.unit.inspect.pipelines import GRAMS, NODE, ONE_TASK, with_connector, with_figures
 from tests.unit.messages import MakeMessage
@@ -22,6 +21,7 @@ SLOW = replace(
     index=GRAMS,
     group_state="STABLE",
 )
+RESTARTED = with_figures(window_s=34.0, watched_s=70.0, begun_again=("es-1", "orders/0"))
 UNKNOWN = replace(with_figures(lag=None, lags={}, backlog=None, nodes=()), index=None)
 MANY = with_connector(UNKNOWN, topics=tuple(f"orders-{number}" for number in range(149)))
 FORBIDDEN = {"nodes": "status 403: action [cluster:monitor/nodes/stats] is unauthorized for user [u]"}
@@ -38,9 +38,10 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
         (ONE_TASK, {}, ("limited by the sink", "tasks.max")),
         (SLOW, {}, ("orders-dead", "n-grams", "es-2", "orders-0 90,001")),
         (UNKNOWN, FORBIDDEN, ("not known", "not read", 403)),
+        (RESTARTED, {}, ("es-1, orders/0", 34, 70)),
         (MANY, {}, ("orders-1", "and 144 more")),
     ],
-    ids=["one task", "all there is", "hardly anything", "many topics"],
+    ids=["one task", "all there is", "hardly anything", "restarted", "many topics"],
 )
 def test_a_look_fits_into_80_columns(
     pipeline: Pipeline,
@@ -50,7 +51,7 @@ def test_a_look_fits_into_80_columns(
     message: MakeMessage,
 ) -> None:
     """The bottleneck comes first, and no line is longer than the terminal."""
-    print_screen(Inspection(pipeline, "Elasticsearch 8.19.21", bottleneck_of(pipeline), lost))
+    print_screen(replace(pipeline, engine="Elasticsearch 8.19.21", lost=lost))
 
     shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in shown if len(line) > 80] == []
