@@ -91,25 +91,28 @@ class Known:
 def curve(known: Known, machine: Machine, documents: int, rate_factor: float, draw: np.random.Generator) -> Floats:
     """Documents that are indexed by the end of each step of a load, until there are all of them."""
     paces, done, total, merging_until_s, merged = [], 0.0, float(documents), 0.0, machine.merge_docs
-    noise, at_s = 0.0, 0.0
+    noise, loudness, at_s = 0.0, 1.0, 0.0
     second = -1
     rate = known.rate_per_s * rate_factor * _slowed(known, machine)
+    start_s, ramps, tail_docs = machine.start_s, machine.ramp, machine.tail_docs
     while done < total:
-        since_s = at_s - machine.start_s
+        since_s = at_s - start_s
         if int(at_s) != second:
             second = int(at_s)
             noise = 0.5 * noise + draw.normal(0, machine.within * math.sqrt(1 - 0.25))
+            loudness = math.exp(noise)
         place = int(since_s) if since_s >= 0 else 0
-        ramp = machine.ramp[place] if place < len(machine.ramp) else 1.0
+        ramp = ramps[place] if place < len(ramps) else 1.0
         if machine.ramp_s and since_s > 0:
             ramp *= 1 - math.exp(-since_s / machine.ramp_s)
-        pace = 0.0 if since_s < 0 else rate * ramp * math.exp(noise)
+        pace = 0.0 if since_s < 0 else rate * ramp * loudness
         if machine.merge_docs and done >= merged:
             merging_until_s, merged = at_s + machine.merge_s, merged + machine.merge_docs
         if at_s < merging_until_s:
             pace *= machine.merge_rate
-        busy = min(1.0, max(0.2, (total - done) / machine.tail_docs))
-        done = min(total, done + pace * busy * STEP_S)
+        if total - done < tail_docs:
+            pace *= max(0.2, (total - done) / tail_docs)
+        done = min(total, done + pace * STEP_S)
         paces.append(done)
         at_s += STEP_S
     return np.array(paces)

@@ -29,7 +29,6 @@ from lab.analysis.figures.rates import (
     indexing_rate_docs_per_s,
     mean,
     read_s,
-    shard_growth,
     shards,
     source_mb_per_s,
 )
@@ -284,8 +283,10 @@ def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Itera
     for name, readings in by_node(window).items():
         yield metric("window_gc_time_ms", gc_time_ms(readings), name)
     for scope in SCOPES:
+        readings, are_whole = [shards(sample, scope) for sample in window], go_on(window, scope)
         for name, counter in OF_THE_WINDOW.items():
-            yield metric(name, shard_growth(window, scope, counter), scope)
+            grown = growth(getattr(counters, counter) if counters else None for counters in readings)
+            yield metric(name, grown if are_whole else None, scope)
     compiling_ms = growth(sample.sink.jit_time_ms for sample in window if sample.sink)
     for name in processes:
         if not name.startswith(NOT_VIRTUAL_MACHINES):

@@ -1,11 +1,11 @@
 """Counters that only grow until their server is started again, and their growth per second, as Kibana defines it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
-from lab.records.samples import ElasticsearchSample, Sample, ShardCounters
+from lab.records.samples import ElasticsearchSample, NodeCounters, Sample, ShardCounters
 
 GAP_FACTOR = 1.5
 """Two samples further apart than this many sampling intervals have a gap between them."""
@@ -109,15 +109,21 @@ def goes_on(before: Sample, after: Sample, scope: str = "primaries") -> bool:
     counted, counts = (first.primaries, last.primaries) if scope == "primaries" else (first.total, last.total)
     if counts.index_total < counted.index_total or counts.query_total < counted.query_total:
         return False
-    held = copies_of(first, scope)
-    if first.shard_copies != last.shard_copies and has_moved(held, copies_of(last, scope)):
-        return False
-    holders = {node for nodes in held.values() for node in nodes} or first.nodes
+    holders: Collection[str] = first.nodes
+    if first.shard_copies:
+        held = copies_of(first, scope)
+        if first.shard_copies != last.shard_copies and has_moved(held, copies_of(last, scope)):
+            return False
+        holders = {node for nodes in held.values() for node in nodes} or first.nodes
     return all(
-        node in last.nodes and not has_fallen((first.nodes[node].index_total, last.nodes[node].index_total))
+        node in last.nodes and _counts_on(first.nodes[node], last.nodes[node])
         for node in holders
         if node in first.nodes
     )
+
+
+def _counts_on(before: NodeCounters, after: NodeCounters) -> bool:
+    return before.index_total is None or after.index_total is None or after.index_total >= before.index_total
 
 
 def copies_of(sample: ElasticsearchSample, scope: str) -> dict[str, tuple[str, ...]]:

@@ -3,8 +3,12 @@
 from typing import Any
 
 import altair as alt
+from altair.utils import schemapi
 
 from lab.analysis.report_page.looks import BREAK, LARGE, POWERS, SHARES
+
+# To check each part as it is made takes longer than to draw it. The tests of these charts check every whole one.
+schemapi.disable_debug_mode()
 
 
 def time_x(scale: alt.Scale, since: str = "the load began") -> alt.X:

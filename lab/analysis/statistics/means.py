@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import sqrt
 from statistics import fmean, median
 
@@ -195,11 +196,14 @@ def _is_outlying(one: Mean, others: Sequence[Mean]) -> bool:
     """
     if not others:
         return False
-    usual = median(
-        (other.variance or 0.0) * other.freedom / float(scipy.special.chdtri(other.freedom, 0.5)) for other in others
-    )
+    usual = median((other.variance or 0.0) * other.freedom / _median_of_chi_square(other.freedom) for other in others)
     freedom = sum(other.freedom for other in others)
     return float(scipy.special.fdtrc(one.freedom, freedom, (one.variance or 0.0) / usual)) < OUTLYING
+
+
+@cache
+def _median_of_chi_square(freedom: float) -> float:
+    return float(scipy.special.chdtri(freedom, 0.5))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Mean:

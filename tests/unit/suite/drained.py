@@ -1,11 +1,11 @@
-"""Servers whose limit is known: each drain is a run's folder, with the start of its connector, a ramp, and noise."""
+"""Servers whose limit is known: each drain has the start of its connector, a ramp, and noise."""
 
 from collections.abc import Hashable
 from pathlib import Path
 
 import numpy as np
 
-from lab.analysis.result import analyse
+from lab.analysis.result import analysed
 from lab.analysis.statistics.warm_up import is_warm
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, Variant
@@ -13,7 +13,6 @@ from lab.run.folder import RunFolder
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
-from tests.unit.analysis.synthetic import written
 from tests.unit.suite.test_suite_execution import Silent, a_plan
 from tests.worlds.recorded import Known, Machine, recorded_run
 
@@ -53,24 +52,24 @@ class DrainedServers:
     def replace(self, *_: object) -> None:
         """The test does it."""
 
-    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:
-        """A drain, or a stream, that is written down and analysed as every run is."""
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:  # noqa: ARG002 - as a bench has it
+        """A drain, or a stream, that is analysed as every run is."""
         rate = None if short else self.rate_docs_per_s
         self.ran.append((variant.name, warm_up, rate or 0.0))
         documents = round(self.documents * (1 if short else self.times)) if rate is None else round(20 * rate)
-        return self.drain(folder.path, documents, rate or self.limit_docs_per_s * self.draw_run())
+        return self.drain(documents, rate or self.limit_docs_per_s * self.draw_run())
 
     def draw_run(self) -> float:
         """How fast this run is, against the limit."""
         return float(np.exp(self.draw.normal(0, self.between)))
 
-    def drain(self, folder: Path, documents: int, rate_docs_per_s: float) -> Result:
-        """The run's folder, and what its figures are."""
+    def drain(self, documents: int, rate_docs_per_s: float) -> Result:
+        """Figures of a run."""
         machine = Machine(start_s=CONNECTOR_STARTS_S, ramp=RAMP, within=self.within, sample_s=1.0)
         made = recorded_run(Known(rate_per_s=rate_docs_per_s), machine, documents, self.draw)
         load = next(phase for phase in made.run.phases if phase.name == "load")
         self.now_s += AROUND_S + load.ended_s - load.started_s
-        return analyse(written(folder, made.run, made.samples)).result
+        return analysed(made).result
 
 
 def streaming(tmp_path: Path, bench: DrainedServers, rate: str = "70 %", **changes: object) -> SuitePlan:

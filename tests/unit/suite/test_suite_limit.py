@@ -82,8 +82,8 @@ def test_drains_too_short_for_a_measured_window_tell_no_limit(tmp_path: Path, me
     """Such as those of a file, which is as long as it is."""
 
     class OfAFile(DrainedServers):
-        def drain(self, folder: Path, documents: int, rate_docs_per_s: float) -> Result:  # noqa: ARG002
-            return super().drain(folder, self.documents, rate_docs_per_s)
+        def drain(self, documents: int, rate_docs_per_s: float) -> Result:  # noqa: ARG002
+            return super().drain(self.documents, rate_docs_per_s)
 
     with pytest.raises(ProfileError) as refusal:
         streaming(tmp_path, OfAFile(40_000.0, between=0.0, within=0.0, seed=1))
