@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from math import floor
 
 from lab.errors import StackError
 from lab.monitor import CLOCK
@@ -179,10 +180,12 @@ def limit_of(grown: list[tuple[float, int]]) -> float:
         StackError: It is over too soon.
     """
     rest = [each for each in grown if each[0] >= grown[0][0] + STARTED_S]
-    if not rest or rest[-1][0] - rest[0][0] < LEAST_S:
+    lasted_s = rest[-1][0] - rest[0][0] if rest else 0.0
+    if lasted_s < LEAST_S:
+        # Cut, so that 4.96 s are not "5.0 s, expected at least 5 s".
         raise StackError(
-            f"load.stages: the first stage was drained in {grown[-1][0] - grown[0][0]:.1f} s, expected at least "
-            f"{STARTED_S + LEAST_S:.0f} s, to know the limit; give it more documents"
+            f"load.stages: the first stage was drained for {floor(10 * lasted_s) / 10} s after its first second, "
+            f"expected at least {LEAST_S:.0f} s, to know the limit; give it more documents"
         )
     (began_s, before), (ended_s, after) = rest[0], rest[-1]
     return (after - before) / (ended_s - began_s)
