@@ -228,7 +228,7 @@ def keeps_up(pipeline: Pipeline) -> Bottleneck | None:
     elif figures.backlog:
         what = f"nothing arrives, and {lag}"
     else:
-        ends = f": the last {quantity(figures.lag, 'offset')} hold no record, as transactions leave some"
+        ends = f": the last {quantity(figures.lag or 0, 'offset')} hold no record, as transactions leave some"
         what = f"nothing arrives, and the topics are drained{ends if figures.lag else ''}"
     return Bottleneck("producer", f"the connector keeps up; {what}.")
 

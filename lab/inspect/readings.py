@@ -4,7 +4,7 @@ Each part that cannot be read is left out and has its reason; the others are rea
 """
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -131,7 +131,7 @@ class PipelineReader:
         self.lost: dict[str, str] = {}
         self._cluster = cluster
         self._clock = clock
-        self._failing_s = Counter[str]()
+        self._failing_s: dict[str, float] = defaultdict(float)
         self._indices = indices
         metrics = "indexing,bulk,refresh,merge" if has_bulk_stats else "indexing,refresh,merge"
         shown = ("routing.primary", "routing.node", *COPY.values())
@@ -180,7 +180,7 @@ class PipelineReader:
             self._failing_s[source] += self._clock() - before_s
         else:
             self.lost.pop(source, None)
-            del self._failing_s[source]
+            self._failing_s.pop(source, None)
         return value
 
     def _copies(self) -> tuple[Copy, ...]:
