@@ -38,7 +38,7 @@ class Findings:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """What the plan compares, the A/A check first."""
+        """Comparisons of the plan, the A/A check first."""
         return planned_pairs(self.plan)
 
     def named(self, variant: str) -> str:
