@@ -1,13 +1,14 @@
 """Comparisons of a suite: pairs of variants, by the plan and by a source document, and their effects."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import exp, log
 from typing import Final, TypeVar
 
 from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
 from lab.analysis.statistics.sides import side_effect
 from lab.analysis.suite.figures import compared_metrics, mean_of
+from lab.analysis.suite.names import lower_first, metric_label
 from lab.profiles.published import Published, PublishedComparison
 from lab.records.suite import Agreement, Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
 
@@ -244,3 +245,21 @@ def agreement(published_ratio: float, effect: Effect | None) -> Agreement:
     if not is_detected(effect):
         return "ours is the same" if effect.verdict == "same within 5 %" else "ours is undecided"
     return "same direction" if (effect.ratio - 1) * (published_ratio - 1) > 0 else "opposite"
+
+
+def differs_from_itself(
+    plan: SuitePlan, effects: Sequence[Effect], metrics: Collection[MetricKey] | None = None
+) -> str:
+    """Sentence on a control that differs from itself (A/A), which only chance or the method can cause; else empty.
+
+    Args:
+        metrics: Those that are looked at; all if `None`.
+    """
+    checks = (effect for effect in effects if effect.variant == plan.repetition and is_detected(effect))
+    by_metric = ((MetricKey(name=check.metric, scope=check.scope), check) for check in checks)
+    differences = [
+        f"{verdict_of(check)} in {lower_first(metric_label(metric))}"
+        for metric, check in by_metric
+        if metrics is None or metric in metrics
+    ]
+    return f"the control shows a difference from itself (A/A): {', '.join(differences)}" if differences else ""

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
+from lab.analysis.suite.comparisons import differs_from_itself
 from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import (
@@ -15,7 +16,7 @@ from lab.analysis.suite.names import (
     short_name,
     suite_title,
 )
-from lab.analysis.suite.summary import differs_from_itself, shows
+from lab.analysis.suite.summary import shows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.files import write_whole
 from lab.records.marks import marks_text

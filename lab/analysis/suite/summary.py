@@ -1,10 +1,18 @@
 """The summary of a suite in a few sentences."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, asked_pairs, is_detected, of_pair, planned_pairs, verdict_of
+from lab.analysis.suite.comparisons import (
+    Pair,
+    asked_pairs,
+    differs_from_itself,
+    is_detected,
+    of_pair,
+    planned_pairs,
+    verdict_of,
+)
 from lab.analysis.suite.figures import PER_ENTITY, primary_metrics
 from lab.analysis.suite.names import lower_first, metric_label, short_name
 from lab.analysis.text import number
@@ -30,7 +38,7 @@ class Findings:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """What the plan compares, the A/A check first."""
+        """Comparisons of the plan, the A/A check first."""
         return planned_pairs(self.plan)
 
     def named(self, variant: str) -> str:
@@ -112,24 +120,6 @@ def _blocks(findings: Findings, measured: Sequence[Effect]) -> str:
 
 def _size(effect: Effect) -> float:
     return max(effect.ratio or 1, 1 / (effect.ratio or 1))
-
-
-def differs_from_itself(
-    plan: SuitePlan, effects: Sequence[Effect], metrics: Collection[MetricKey] | None = None
-) -> str:
-    """Sentence on a control that differs from itself (A/A), which only chance or the method can cause; else empty.
-
-    Args:
-        metrics: Those that are looked at; all if `None`.
-    """
-    checks = (effect for effect in effects if effect.variant == plan.repetition and is_detected(effect))
-    by_metric = ((MetricKey(name=check.metric, scope=check.scope), check) for check in checks)
-    differences = [
-        f"{verdict_of(check)} in {lower_first(metric_label(metric))}"
-        for metric, check in by_metric
-        if metrics is None or metric in metrics
-    ]
-    return f"the control shows a difference from itself (A/A): {', '.join(differences)}" if differences else ""
 
 
 def _per_entity(findings: Findings, pair: Pair) -> str:

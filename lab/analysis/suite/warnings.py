@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from lab.analysis.contents import contents_of
 from lab.analysis.figures.windows import RISE_S, WARM_UP_S
 from lab.analysis.statistics.effects import change_text
+from lab.analysis.suite.comparisons import differs_from_itself
 from lab.analysis.suite.figures import rise
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, planned_runs
 from lab.analysis.suite.names import short_name
-from lab.analysis.suite.summary import differs_from_itself
 from lab.analysis.text import bytes_text
 from lab.records.run import RunWarning, WarningKind
 from lab.records.suite import Effect, SuitePlan
