@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx
 import orjson
@@ -80,13 +81,13 @@ class Sluice:
         )
         return Finished(done.returncode, done.stdout, done.stderr)
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, errors: int | IO[str] = subprocess.STDOUT) -> subprocess.Popen[str]:
         """Start a command and leave it running; it does not outlive its test."""
         process = subprocess.Popen(
             [str(ROOT / "sluice"), *arguments],
             env=self.environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             text=True,
             start_new_session=True,
         )
