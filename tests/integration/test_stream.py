@@ -109,8 +109,13 @@ def ended(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, 
     return process.returncode, output + errors
 
 
-def test_a_stream_goes_on_after_every_kind_of_end(streams: Streams, elasticsearch: httpx.Client) -> None:
-    """Killed in its first lap, stopped in its second; after it was made ready once more it is what was sent."""
+def test_a_stream_goes_on_after_every_kind_of_end_and_after_another_stream(
+    streams: Streams, elasticsearch: httpx.Client
+) -> None:
+    """Killed in its first lap, stopped in its second, and out of place for a while: in the end it is what was sent.
+
+    One sink at a time; the first one's index and topic stay, unless its profile has changed.
+    """
     assert "the stream begins" in streams("prepare", "quickstart").output
     topic = connector_of(streams)
     first = streams.sending("quickstart")
@@ -124,6 +129,11 @@ def test_a_stream_goes_on_after_every_kind_of_end(streams: Streams, elasticsearc
     wait_until(lambda: streams.records(topic) > 2 * LAP)
     status, output = ended(second, signal.SIGTERM)
     assert (status, "start it again to continue there" in output) == (0, True), output
+
+    other = streams("prepare", "aladin/flat")
+    assert (other.status, other.errors) == (0, ""), other
+    assert connector_of(streams).startswith("sluice-aladin-flat-")
+    assert topic in streams.topics.names()
 
     assert "the stream goes on" in streams("prepare", "quickstart").output
     assert connector_of(streams) == topic
@@ -139,21 +149,9 @@ def test_a_stream_goes_on_after_every_kind_of_end(streams: Streams, elasticsearc
     assert spoiled.status == 4
     assert f"1 document is missing from the index, such as {victim}" in spoiled.errors
 
-
-def test_another_stream_takes_the_place_of_one_that_can_go_on_later(streams: Streams) -> None:
-    """One sink at a time; the first one's index and topic stay, unless its profile has changed."""
-    streams("prepare", "quickstart")
-    first = connector_of(streams)
-    other = streams("prepare", "aladin/flat")
-    assert (other.status, other.errors) == (0, ""), other
-    assert connector_of(streams).startswith("sluice-aladin-flat-")
-    assert first in streams.topics.names()
-
-    assert "the stream goes on" in streams("prepare", "quickstart").output
-    assert connector_of(streams) == first
     assert "the stream begins" in streams("prepare", "quickstart", "--documents", "3001").output
-    assert connector_of(streams) != first
-    assert first not in streams.topics.names()
+    assert connector_of(streams) != topic
+    assert topic not in streams.topics.names()
 
 
 def test_what_cannot_be_streamed_is_refused(streams: Streams, tmp_path: Path) -> None:
