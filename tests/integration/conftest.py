@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -35,6 +35,12 @@ STARTED: list[subprocess.Popen[str]] = []
 FRUGAL_JVM = "-XX:TieredStopAtLevel=1 -XX:-UseG1GC -XX:+UseSerialGC -XX:-AlwaysPreTouch"
 """No test here judges how fast a server is: young ones spend half of their time on compiling, and the collector's
 threads and pages that nobody needs cost the other servers' time."""
+
+
+OFFLINE = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+"""Starts a command in a network namespace that has nothing but its own loopback."""
+CAN_CUT_OFF = os.geteuid() == 0 and shutil.which("unshare") is not None
+"""Cutting the network off needs root."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,10 +75,10 @@ class Sluice:
         """What the command sees: a terminal of 200 columns, this state folder."""
         return {**os.environ, "SLUICE_STATE": str(self.state), "COLUMNS": "200"}
 
-    def __call__(self, *arguments: str) -> Finished:
-        """Run a command to its end."""
+    def __call__(self, *arguments: str, through: Sequence[str] = ()) -> Finished:
+        """Run a command to its end, through a program that starts it where one is named."""
         done = subprocess.run(
-            [str(ROOT / "sluice"), *arguments],
+            [*through, str(ROOT / "sluice"), *arguments],
             env=self.environment,
             capture_output=True,
             text=True,
