@@ -14,7 +14,7 @@ from lab.clients.kafka import KafkaTopics
 from lab.profiles import load_profile
 from lab.stack.metrics_agent import USER
 from lab.stream.kubernetes import SERVERS, resources
-from tests.integration.conftest import COMMAND_TIMEOUT_S, ROOT, STARTED, Finished, Sluice
+from tests.integration.conftest import ROOT, STARTED, Finished, Sluice, finished
 
 pytestmark = pytest.mark.integration
 
@@ -43,15 +43,7 @@ class Streams:
 
     def __call__(self, *arguments: str) -> Finished:
         """Run a command to its end."""
-        done = subprocess.run(
-            [str(ROOT / "sluice"), "stream", *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_TIMEOUT_S,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
+        return finished(("stream", *arguments), self.environment)
 
     def sending(self, profile: str) -> subprocess.Popen[str]:
         """Start sending."""
