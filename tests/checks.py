@@ -63,17 +63,18 @@ RELEASE_TESTS = "tests/integration/test_release.py"
 QUICK = (
     Check("style", ("-m", "ruff", "check", ".")),
     Check("formatting", ("-m", "ruff", "format", "--check", "--quiet", ".")),
-    Check("types", ("-m", "mypy")),
+    Check("types", ("-m", "mypy", "--cache-dir", str(places.cache_dir() / "mypy"))),
     Check("imports", ("-c", LINT_IMPORTS)),
     Check("unit tests", ("-m", "pytest", "tests/unit")),
 )
-OTHER_TESTS = tuple(f"tests/integration/test_{name}.py" for name in ("race", "remote", "remote_guarded", "stack"))
-"""Integration tests on servers of their own, apart so that all lanes take about the same time."""
-
-FURTHER_TESTS = tuple(
-    f"tests/integration/test_{name}.py" for name in ("mapping", "page", "page_server", "queries", "suite", "tune")
+OTHER_TESTS = tuple(
+    f"tests/integration/test_{name}.py"
+    for name in (
+        *("page", "page_server", "queries", "race", "remote", "suite", "tune"),
+        *("deploy", "remote_guarded", "stack"),
+    )
 )
-"""Likewise: what shows runs, what asks questions, what compares and searches settings."""
+"""Integration tests apart, so that all lanes take about the same time; the last ones kill or restart servers."""
 
 ON_SERVERS = ("-m", "pytest", "--durations=15", "--durations-min=10")
 """Their times are shown, so that it is seen which test costs what."""
@@ -83,16 +84,15 @@ INTEGRATION = Check(
     (
         *ON_SERVERS,
         "tests/integration",
-        *(f"--ignore={path}" for path in (PLUGIN_TESTS, RELEASE_TESTS, *OTHER_TESTS, *FURTHER_TESTS)),
+        *(f"--ignore={path}" for path in (PLUGIN_TESTS, RELEASE_TESTS, *OTHER_TESTS)),
     ),
 )
 OTHERS = Check("integration tests, the others", (*ON_SERVERS, *OTHER_TESTS))
-FURTHER = Check("integration tests, page and search", (*ON_SERVERS, *FURTHER_TESTS))
 PLUGIN = Check("plugin tests", (*ON_SERVERS, PLUGIN_TESTS), PASSED_FILE)
 RELEASE = Check("release tests", (*ON_SERVERS, RELEASE_TESTS))
 COMPOSE = Check("compose tests", (*ON_SERVERS, "tests/compose"))
 
-LANES = ((*QUICK, PLUGIN), (INTEGRATION,), (RELEASE, COMPOSE, FURTHER, OTHERS))
+LANES = ((*QUICK, PLUGIN), (INTEGRATION,), (RELEASE, COMPOSE, OTHERS))
 """The last two wait for servers a third of the time, and none judges how fast they are."""
 
 

@@ -10,6 +10,7 @@ from lab.errors import StackError
 from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import Jdk, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.places import cache_dir
+from lab.stack.plugin_jars import QUICK_START
 
 TIMEOUT_S = 540
 LINES_SHOWN = 80
@@ -28,7 +29,13 @@ def maven(project: Path, *arguments: str, environment: Mapping[str, str] | None 
         mvn = str(cache.unpacked(fetched) / "bin" / "mvn")
     done = subprocess.run(
         [mvn, "-B", "--no-transfer-progress", "-f", str(project / "pom.xml"), *arguments],
-        env={**os.environ, "JAVA_HOME": str(jdk().home), **(environment or {})},
+        # Maven and what it compiles with are over before code that is compiled for speed would pay.
+        env={
+            "JDK_JAVA_OPTIONS": " ".join(QUICK_START),
+            **os.environ,
+            "JAVA_HOME": str(jdk().home),
+            **(environment or {}),
+        },
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

@@ -1,13 +1,15 @@
 """The real servers, started once per test session, and the launcher as a user calls it."""
 
+import atexit
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import IO
 
 import httpx
 import orjson
@@ -19,8 +21,10 @@ from lab.records.result import Result
 from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.local import LocalStack
 from lab.stack.metrics_agent import USER
+from lab.stack.places import cache_dir
 from lab.stack.server import marked_processes
 from lab.stack.shape import StackShape
+from tests.integration.warm_launcher import Finished, WarmLauncher
 
 pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integration.sink_connector")
 
@@ -35,23 +39,25 @@ FRUGAL_JVM = "-XX:TieredStopAtLevel=1 -XX:-UseG1GC -XX:+UseSerialGC -XX:-AlwaysP
 """No test here judges how fast a server is: young ones spend half of their time on compiling, and the collector's
 threads and pages that nobody needs cost the other servers' time."""
 
+OFFLINE = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+"""Starts a command in a network namespace that has nothing but its own loopback."""
+CAN_CUT_OFF = os.geteuid() == 0 and shutil.which("unshare") is not None
+"""Cutting the network off needs root."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one shape of the servers come one after the other, the usual shape first: none is started twice."""
     items.sort(key=lambda item: [str(marker.args[0]) for marker in item.iter_markers("shape")])
 
 
-@dataclass(frozen=True)
-class Finished:
-    """What a command left behind."""
-
-    status: int
-    output: str
-    errors: str
+LAUNCHED: set[str] = set()
+"""Commands that the launcher has started once in this session."""
 
 
 class Sluice:
     """Calls `./sluice` against one state folder, its runs in one folder.
+
+    Each command's first call is by the launcher itself, as a user's; further ones need no interpreter of their own.
 
     Attributes:
         begun: What `up` has said, where it has started the servers.
@@ -68,25 +74,17 @@ class Sluice:
         """What the command sees: a terminal of 200 columns, this state folder."""
         return {**os.environ, "SLUICE_STATE": str(self.state), "COLUMNS": "200"}
 
-    def __call__(self, *arguments: str) -> Finished:
-        """Run a command to its end."""
-        done = subprocess.run(
-            [str(ROOT / "sluice"), *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_TIMEOUT_S,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
+    def __call__(self, *arguments: str, through: Sequence[str] = ()) -> Finished:
+        """Run a command to its end, through a program that starts it where one is named."""
+        return finished(arguments, self.environment, through)
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, errors: int | IO[str] = subprocess.STDOUT) -> subprocess.Popen[str]:
         """Start a command and leave it running; it does not outlive its test."""
         process = subprocess.Popen(
             [str(ROOT / "sluice"), *arguments],
             env=self.environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             text=True,
             start_new_session=True,
         )
@@ -108,6 +106,34 @@ class Sluice:
     def processes(self) -> list[psutil.Process]:
         """Every server process that belongs to this state folder, known or not."""
         return list(marked_processes(self.state))
+
+
+def finished(arguments: Sequence[str], environment: Mapping[str, str], through: Sequence[str] = ()) -> Finished:
+    """Run a command to its end."""
+    if not through and arguments[0] in LAUNCHED:
+        return warm_launcher()(tuple(arguments), environment, COMMAND_TIMEOUT_S)
+    LAUNCHED.add(arguments[0])
+    done = subprocess.run(
+        [*through, str(ROOT / "sluice"), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_TIMEOUT_S,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+@cache
+def warm_launcher() -> WarmLauncher:
+    """The one of this session, in the environment that the launcher chooses."""
+    lock = (ROOT / "requirements.lock").read_bytes()
+    environments = (cache_dir() / "python").glob("requirements-[0-9]*")
+    chosen = next(each for each in environments if (each / "stamp").exists() and (each / "lock").read_bytes() == lock)
+    path = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "", "SLUICE_CACHE": str(cache_dir())}
+    made = WarmLauncher(chosen / "bin" / "python", path)
+    atexit.register(made.end)
+    return made
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
+import pytest
 
-from tests.integration.conftest import Sluice
+from tests.integration.conftest import COMMAND_TIMEOUT_S, Sluice, warm_launcher
 
 DOCUMENTS = 10_007
 SHARED = 5003
@@ -58,3 +59,13 @@ def test_two_shares_send_the_whole_dataset_once(sluice: Sluice, tmp_path: Path) 
     lasted_s = delivered["last_acknowledged_s"] - delivered["first_intended_s"]
     assert (SHARED - 1) / 2000 <= lasted_s < (SHARED - 1) / 2000 + 1
     assert (half.status, "share 2/2: got no delivery record" in half.errors) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"), [(("profiles", "--json"), 0), (("run", "quickstart", "--set", "dataset.documents=none"), 2)]
+)
+def test_a_warm_command_ends_as_the_launchers_does(sluice: Sluice, words: tuple[str, ...], status: int) -> None:
+    """With the same words; most calls of these tests spare themselves an interpreter of their own."""
+    by_launcher = sluice(*words, through=("env",))
+    assert by_launcher.status == status
+    assert warm_launcher()(words, sluice.environment, COMMAND_TIMEOUT_S) == by_launcher

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -15,12 +16,13 @@ from lab.errors import ProfileError
 from lab.records.run import Run
 from lab.replay.dead_letters import DeadLetterTopic
 from lab.replay.mapping import update_mapping
+from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice, write_ndjson
 
 BOOKS = 211
 REFUSED = (7, 101, 197)
 MENDED = {"properties": {"pages": {"type": "long", "ignore_malformed": True}}}
-BY_OFFSET = ("--set", "sink.config={key.ignore: true, behavior.on.null.values: ignore}")
+BY_OFFSET = ("--set", "sink.config={key.ignore: true, behavior.on.null.values: ignore, id.prefix: 'east:'}")
 
 
 def run_with_refusals(sluice: Sluice, folder: Path, *options: str) -> Run:
@@ -122,27 +124,13 @@ def test_a_corrected_mapping_file_is_brought_into_the_index_before_letters_are_s
     assert stored_mapping["_meta"] == {"sluice": {"run": run.run_id}}
 
 
-def test_ids_of_offsets_are_those_of_the_rejected_records(
+def test_a_killed_replay_stores_each_letter_once_under_the_id_of_its_record(
     sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
 ) -> None:
-    """With their prefix, and also when they are sent again and again."""
-    prefixed = ("--set", "sink.config={key.ignore: true, behavior.on.null.values: ignore, id.prefix: 'east:'}")
-    run = run_with_refusals(sluice, tmp_path, *prefixed)
-    elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
+    """Killed as soon as the letters are marked as sent: the next one waits for the sink, and each is stored once.
 
-    assert dead_letters(sluice, "replay") == (0, "3 dead letters sent again: 3 indexed\n", "")
-
-    ids = {f"east:{run.topic}+0+{offset}" for offset in range(BOOKS + 1)}
-    assert stored(elasticsearch, "sluice-file").keys() == ids
-    forced = dead_letters(sluice, "replay", "--again")
-    assert forced == (0, "3 dead letters sent again: 3 already there\n", "")
-    assert stored(elasticsearch, "sluice-file").keys() == ids
-
-
-def test_a_replay_that_is_killed_sends_nothing_twice(
-    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
-) -> None:
-    """Killed as soon as the letters are marked as sent: the next one waits for the sink, and each is stored once."""
+    Under its id, with its prefix, also when all are sent again.
+    """
     run = run_with_refusals(sluice, tmp_path, *BY_OFFSET)
     elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
     letters = DeadLetterTopic(topics_of(sluice.stack.endpoints()), f"{run.topic}-dead-letters")
@@ -156,23 +144,39 @@ def test_a_replay_that_is_killed_sends_nothing_twice(
     status, output, errors = dead_letters(sluice, "replay")
 
     assert (status, errors) == (0, ""), output
-    assert len(stored(elasticsearch, "sluice-file")) == BOOKS + 1
+    ids = {f"east:{run.topic}+0+{offset}" for offset in range(BOOKS + 1)}
+    assert stored(elasticsearch, "sluice-file").keys() == ids
     assert httpx.get(f"{sluice.stack.endpoints().connect_url}/connectors").json() == []
+    forced = dead_letters(sluice, "replay", "--again")
+    assert forced == (0, "3 dead letters sent again: 3 already there\n", "")
+    assert stored(elasticsearch, "sluice-file").keys() == ids
 
 
-def test_a_replay_takes_both_of_a_letter_that_was_written_twice(
-    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
-) -> None:
-    """Also if the second one is the last of the topic: the next replay has nothing to send."""
-    run = run_with_refusals(sluice, tmp_path)
+@dataclass(frozen=True)
+class Replayed:
+    """A run of whose letters one was written twice, and what its replay, `show` and the next replay have said."""
+
+    run: Run
+    said: list[tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def replayed(sluice: Sluice, tmp_path_factory: pytest.TempPathFactory) -> Replayed:
+    """Such a run, replayed once its mapping is mended."""
+    sluice.stack.ensure(StackShape(), kept=True)
+    run, endpoints = run_with_refusals(sluice, tmp_path_factory.mktemp("twice")), sluice.stack.endpoints()
     write_a_letter_again(sluice, f"{run.topic}-dead-letters")
-    elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
+    httpx.put(f"{endpoints.elasticsearch_urls[0]}/sluice-file/_mapping", json=MENDED).raise_for_status()
+    return Replayed(run, [dead_letters(sluice, command) for command in ("replay", "show", "replay")])
 
-    assert dead_letters(sluice, "replay") == (0, "3 dead letters sent again: 2 indexed, 1 stale\n", "")
-    _, shown, _ = dead_letters(sluice, "show")
-    assert shown == f"{run.topic}-dead-letters: 0 dead letters; 3 records sent again\n"
-    nothing = dead_letters(sluice, "replay")
-    assert nothing == (0, "nothing to replay: no such dead letter, or each was sent again or discarded before\n", "")
+
+def test_a_replay_takes_both_of_a_letter_that_was_written_twice(replayed: Replayed) -> None:
+    """Also if the second one is the last of the topic: the next replay has nothing to send."""
+    assert replayed.said == [
+        (0, "3 dead letters sent again: 2 indexed, 1 stale\n", ""),
+        (0, f"{replayed.run.topic}-dead-letters: 0 dead letters; 3 records sent again\n", ""),
+        (0, "nothing to replay: no such dead letter, or each was sent again or discarded before\n", ""),
+    ]
 
 
 def test_letters_are_exported_with_their_lines_and_discarded_ones_stay_out_of_a_replay(
@@ -202,15 +206,14 @@ def test_letters_are_exported_with_their_lines_and_discarded_ones_stay_out_of_a_
     assert len(stored(elasticsearch, "sluice-file")) == BOOKS
 
 
-def test_a_run_whose_topics_are_gone_is_one_sentence(sluice: Sluice, tmp_path: Path) -> None:
+def test_a_run_whose_topics_are_gone_is_one_sentence(sluice: Sluice, replayed: Replayed, tmp_path: Path) -> None:
     """A later run of the same profile has removed them."""
-    first = run_with_refusals(sluice, tmp_path)
     run_with_refusals(sluice, tmp_path)
 
-    status, _, errors = dead_letters(sluice, "replay", first.run_id)
+    status, _, errors = dead_letters(sluice, "replay", replayed.run.run_id)
 
     assert status == 2
     assert errors == (
-        f"sluice: run {first.run_id}: its topic {first.topic}-dead-letters is gone: the run used other servers, "
-        "or a later run of its profile removed it; run it again\n"
+        f"sluice: run {replayed.run.run_id}: its topic {replayed.run.topic}-dead-letters is gone: the run used other "
+        "servers, or a later run of its profile removed it; run it again\n"
     )

@@ -1,5 +1,7 @@
 """Several indices that are filled at once, through one connector and directly."""
 
+from dataclasses import dataclass
+
 import httpx
 import pytest
 
@@ -39,24 +41,49 @@ def stored_ids(cluster: ElasticsearchClient, index: str) -> set[bytes]:
     return {name.encode() for page in cluster.ids(index) for name in page}
 
 
-@pytest.mark.parametrize(
-    "values", [("sink.tasks=3",), ("load.via=direct", "load.connections=3")], ids=["connector", "direct"]
-)
-def test_every_index_holds_its_own_documents(sluice: Sluice, values: tuple[str, ...]) -> None:
-    """All documents of a key in one index, none in two, as Elasticsearch itself counts them."""
+@dataclass(frozen=True)
+class Loaded:
+    """A run, and the ids that each of its indices then held."""
+
+    run: Run
+    ids: list[set[bytes]]
+
+
+def loaded(sluice: Sluice, *values: str) -> Loaded:
+    """Such a run."""
     run = run_of(sluice, *values)
     cluster = ElasticsearchClient(sluice.stack.endpoints().elasticsearch_urls)
-    indices = run.index.split(",")
-    assert list(run.index_documents) == indices
+    return Loaded(run, [stored_ids(cluster, index) for index in run.index.split(",")])
+
+
+@pytest.fixture(scope="module")
+def direct(sluice: Sluice) -> Loaded:
+    """A direct load of three connections."""
+    return loaded(sluice, "load.via=direct", "load.connections=3")
+
+
+def check_every_index_holds_its_own(load: Loaded) -> None:
+    """All documents of a key in one index, none in two, as Elasticsearch itself counts them."""
+    assert list(load.run.index_documents) == load.run.index.split(",")
     expected = [{part.key(n) for n in part.latest().tolist()} for part in parts_of(books(), INDICES)]
-    assert [stored_ids(cluster, index) for index in indices] == expected
-    assert [books.indexed for books in run.index_documents.values()] == list(map(len, expected))
-    assert run.documents.indexed == BOOKS
+    assert load.ids == expected
+    assert [books.indexed for books in load.run.index_documents.values()] == list(map(len, expected))
+    assert load.run.documents.indexed == BOOKS
 
 
-def test_a_document_in_the_wrong_index_makes_the_run_void(sluice: Sluice) -> None:
+def test_a_connector_puts_its_own_documents_into_every_index(sluice: Sluice) -> None:
+    """From one topic, by three tasks."""
+    check_every_index_holds_its_own(loaded(sluice, "sink.tasks=3"))
+
+
+def test_a_direct_load_puts_its_own_documents_into_every_index(direct: Loaded) -> None:
+    """Without a topic."""
+    check_every_index_holds_its_own(direct)
+
+
+def test_a_document_in_the_wrong_index_makes_the_run_void(sluice: Sluice, direct: Loaded) -> None:
     """It is missing from its own index and unexpected in the other, though their sum is right."""
-    run = run_of(sluice, "load.via=direct")
+    run = direct.run
     url = sluice.stack.endpoints().elasticsearch_urls[0]
     cluster = ElasticsearchClient([url])
     first, second, _ = run.index.split(",")
@@ -80,9 +107,9 @@ def test_a_document_in_the_wrong_index_makes_the_run_void(sluice: Sluice) -> Non
     )
 
 
-def test_indices_that_an_earlier_run_had_are_removed(sluice: Sluice) -> None:
+def test_indices_that_an_earlier_run_had_are_removed(sluice: Sluice, direct: Loaded) -> None:
     """A run with fewer of them leaves none behind, and touches no other."""
-    before = run_of(sluice, "load.via=direct").index.split(",")
+    before = direct.run.index.split(",")
     url = sluice.stack.endpoints().elasticsearch_urls[0]
     theirs = "sluice-quickstart--9"
     httpx.put(f"{url}/{theirs}", trust_env=False).raise_for_status()

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import shutil
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -27,34 +26,27 @@ from lab.mapping.types import UNINDEXED, Wishes
 from lab.mapping.units import disk_bytes, units_of, with_disk_bytes
 from lab.records.verification import StoredOnly
 from lab.run.verify.stored_only import stored_only
-from lab.stack import server
 from lab.stack.artifacts import read_lock
+from lab.stack.shape import StackShape
 from producers.registry import make_dataset
 from tests.integration.conftest import Sluice, write_ndjson
-from tests.integration.search_servers import java_for, running, spec_of
 from tests.mapping_pairs import PACKED, SAME, TOLD, judge_pairs
 from tests.mapping_sources import Source, sources
 
 DOCUMENTS = 503
 OLDEST, *_, NEWEST = read_lock().releases(ELASTICSEARCH)
-SERVERS = (OLDEST, NEWEST)
 
 
-@pytest.fixture(params=SERVERS, ids=lambda wanted: wanted.set_name, scope="module")
-def cluster(request: pytest.FixtureRequest) -> Iterator[ElasticsearchClient]:
-    """A node of its own of each version."""
-    try:
-        java_for(request.param)
-    except StackError as error:
-        pytest.skip(str(error))
-    folder = Path(tempfile.mkdtemp(prefix="sluice-test-"))
-    folder.chmod(0o755)
-    try:
-        with running(spec_of(request.param, folder), folder) as url, closing(ElasticsearchClient([url])) as client:
-            yield client
-    finally:
-        server.stop_processes(server.marked_processes(folder))
-        shutil.rmtree(folder, ignore_errors=True)
+@pytest.fixture(
+    params=[pytest.param(each, marks=pytest.mark.shape(f"version {each.version}")) for each in (OLDEST, NEWEST)],
+    ids=lambda wanted: wanted.set_name,
+    scope="module",
+)
+def cluster(request: pytest.FixtureRequest, sluice: Sluice) -> Iterator[ElasticsearchClient]:
+    """The session's servers, with a node of each version."""
+    endpoints = sluice.stack.ensure(StackShape(release=request.param), kept=True)
+    with closing(ElasticsearchClient(endpoints.elasticsearch_urls)) as client:
+        yield client
 
 
 def file_of(folder: Path, dataset: str, **options: Any) -> str:

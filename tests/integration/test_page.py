@@ -12,15 +12,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from lab.analysis.suite.comparisons import verdict_of
 from lab.records.result import Result
-from lab.records.suite import SuiteResult
 from lab.stack.shape import StackShape
-from lab.suite.folder import find_suite
 from tests.compose.machine import EngineMissingError
 from tests.integration.conftest import NOT_TRIED, Sluice
-from tests.integration.live_page import BrowserLog, Server, chromium, printed_address, rows
-from tests.integration.test_suite import SUITE
+from tests.integration.live_page import BrowserLog, Server, chromium, rows
 from tests.unit.analysis.suite.suite_folders import small, suite_folder
 from tests.unit.page.run_folders import begun
 from tests.unit.page.test_page_history import many_runs
@@ -34,7 +30,6 @@ STREAM = f"load={{mode: stream, rate_docs_per_s: {RATE}}}"
 PATIENCE_MS = 120_000
 VIEWS = ("now", "pipeline", "suite", "history")
 FIGURE = "#now-rate"
-CELLS_OF_TILES = "(all) => all.map((tile) => [...tile.children].map((cell) => cell.innerText.trim()))"
 
 
 @pytest.fixture(scope="module")
@@ -244,79 +239,6 @@ def test_the_console_stays_silent(watched: Watched) -> None:
     assert watched.log.complaints == []
 
 
-# --- a suite, from its first run to its report ------------------------------------------------------------------------
-
-
-@dataclass
-class WatchedSuite:
-    """What a tab has shown of a suite while it ran.
-
-    Attributes:
-        tiles: Each state of its tiles: label → value.
-        ladders: Each state of the table: variant → its verdict.
-        status: Of the command.
-        result: What the suite's folder says in the end.
-    """
-
-    tiles: list[dict[str, str]] = field(default_factory=list)
-    ladders: list[dict[str, str]] = field(default_factory=list)
-    status: int | None = None
-    result: SuiteResult | None = None
-
-    def note(self, page: Page) -> None:
-        """Write down what the page shows now, if it is something else."""
-        tiles = dict(page.locator("#suite-tiles .tile").evaluate_all(CELLS_OF_TILES))
-        ladder = {cells[0].splitlines()[0]: cells[2].split("\n")[0] for cells in rows(page, "#suite-ladder")}
-        for states, state in ((self.tiles, tiles), (self.ladders, ladder)):
-            if state and state not in states[-1:]:
-                states.append(state)
-
-
-@pytest.fixture(scope="module")
-def watched_suite(browser: Browser, sluice: Sluice, tmp_path_factory: pytest.TempPathFactory) -> WatchedSuite:
-    """Two variants, and the control again, at the address that the command prints."""
-    folder = tmp_path_factory.mktemp("suite")
-    (folder / "shards.yaml").write_text(SUITE)
-    command = sluice.start("suite", str(folder / "shards.yaml"), "--runs", str(folder / "runs"), "--page")
-    noted = WatchedSuite()
-    page = browser.new_page()
-    page.goto(printed_address(command))
-    page.locator("nav a[data-view=suite]").click()
-    while command.poll() is None:
-        noted.note(page)
-        page.wait_for_timeout(200)
-    # What the page was told last, before its server ended with the command.
-    noted.note(page)
-    page.close()
-    noted.status = command.returncode
-    noted.result = SuiteResult.model_validate_json(
-        (find_suite(folder / "runs", "shards").path / "suite.json").read_bytes()
-    )
-    return noted
-
-
-def test_a_suite_is_watched_from_its_first_run_to_its_last(watched_suite: WatchedSuite) -> None:
-    """Blocks done and time left, block by block, and which variant runs."""
-    assert watched_suite.status == 0
-    states = watched_suite.tiles
-    assert {state["Blocks done"] for state in states} >= {"0 of 2", "1 of 2", "2 of 2"}
-    assert {state["Running now"] for state in states} >= {"one shard", "two shards"}
-    assert any(state["Time left"].startswith("≈") for state in states)
-
-
-def test_the_ladder_of_a_suite_fills_up_to_what_its_report_says(watched_suite: WatchedSuite) -> None:
-    """No ratio at first; each comparison as `suite.json` has it in the end."""
-    assert watched_suite.result is not None
-    assert {*watched_suite.ladders[0].values()} == {"", "too few runs"}
-    key = watched_suite.result.plan.metrics[0]
-    told = {
-        effect.variant: verdict_of(effect)
-        for effect in watched_suite.result.effects
-        if (effect.metric, effect.scope) == (key.name, key.scope)
-    }
-    assert {name: verdict for name, verdict in watched_suite.ladders[-1].items() if verdict} == told
-
-
 # --- what else happens to a page ------------------------------------------------------------------------------------
 
 
@@ -345,9 +267,12 @@ def test_a_run_is_broken_off_from_the_page_and_not_compared(
     page.goto(server.url)
     page.get_by_role("button", name="Start a run…").click()
     page.get_by_label("Setting, key=value").first.fill("dataset.documents=5000011")
+    page.get_by_role("button", name="Add a setting").click()
+    page.get_by_label("Setting, key=value").nth(1).fill(STREAM)
     expect(page.locator("#start-command")).to_contain_text("5000011", timeout=PATIENCE_MS)
+    expect(page.locator("#start-command")).to_contain_text("stream", timeout=PATIENCE_MS)
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.locator("#now-phase")).to_contain_text("fill", timeout=PATIENCE_MS)
+    expect(page.locator("#now-phase")).to_contain_text("load", timeout=PATIENCE_MS)
     page.get_by_role("button", name="Stop…").click()
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator("#now-phase")).to_have_text("Interrupted", timeout=PATIENCE_MS)

@@ -1,7 +1,6 @@
 """Bulk requests of one shard: the shard of an id as the server tells it, and a load that is sent so."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -12,25 +11,28 @@ from lab.engines.elasticsearch import ELASTICSEARCH
 from lab.records.run import Run
 from lab.run.load.shards import shard_table
 from lab.stack.artifacts import read_lock
+from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
-from tests.integration.search_servers import running, spec_of
 
 BOOKS = 5003
 IDS = [f"{prefix}{number}" for number in range(79) for prefix in ("", "book-", "책 ", "\U0001f4d6")]
 INDEX = "shards-of-ids"
+NEWEST = read_lock().releases(ELASTICSEARCH)[-1]
 
 
-@pytest.fixture(params=[DEFAULT, read_lock().releases(ELASTICSEARCH)[-1]], ids=lambda wanted: wanted.set_name)
-def elasticsearch(request: pytest.FixtureRequest, open_folder: Callable[[], Path]) -> Iterator[httpx.Client]:
-    """A node of each rule: 9.4 and later have no routing shards."""
-    folder = open_folder()
-    spec = spec_of(request.param, folder / "node")
-    with running(spec, folder) as url, httpx.Client(base_url=url, timeout=30) as client:
+@pytest.fixture(
+    params=[DEFAULT, pytest.param(NEWEST, marks=pytest.mark.shape(f"version {NEWEST.version}"))],
+    ids=lambda wanted: wanted.set_name,
+)
+def elasticsearch(request: pytest.FixtureRequest, sluice: Sluice) -> Iterator[httpx.Client]:
+    """The session's node of each rule: 9.4 and later have no routing shards."""
+    endpoints = sluice.stack.ensure(StackShape(release=request.param), kept=True)
+    with httpx.Client(base_url=endpoints.elasticsearch_urls[0], timeout=30) as client:
         yield client
 
 
 @pytest.fixture
-def indices(elasticsearch: httpx.Client) -> list[str]:
+def indices(elasticsearch: httpx.Client) -> Iterator[list[str]]:
     """An index of six shards, one that was split from it, and one that was shrunk from it."""
     names = [INDEX, f"{INDEX}-split", f"{INDEX}-shrunk"]
     settings = {"number_of_shards": 6, "number_of_replicas": 0, "number_of_routing_shards": 36}
@@ -39,7 +41,8 @@ def indices(elasticsearch: httpx.Client) -> list[str]:
     for name, method, shards in zip(names[1:], ("_split", "_shrink"), (18, 2), strict=True):
         others = {"index.number_of_shards": shards}
         elasticsearch.put(f"/{INDEX}/{method}/{name}", json={"settings": others}).raise_for_status()
-    return names
+    yield names
+    elasticsearch.delete(f"/{','.join(names)}").raise_for_status()
 
 
 def test_an_id_is_in_the_shard_that_the_server_tells(elasticsearch: httpx.Client, indices: list[str]) -> None:

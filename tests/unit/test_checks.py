@@ -9,7 +9,6 @@ import pytest
 
 from tests import checks
 from tests.checks import (
-    FURTHER_TESTS,
     LANES,
     OTHER_TESTS,
     PLUGIN_TESTS,
@@ -116,7 +115,6 @@ def test_every_test_that_needs_servers_is_in_one_check() -> None:
     """What the integration tests leave out is there, and is what the plugin's check runs."""
     words = [word for lane in LANES for check in lane for word in check.arguments if word.startswith("tests/")]
     assert sorted(words) == sorted(
-        ["tests/compose", "tests/integration", *FURTHER_TESTS, *OTHER_TESTS, PLUGIN_TESTS, RELEASE_TESTS, "tests/unit"]
+        ["tests/compose", "tests/integration", *OTHER_TESTS, PLUGIN_TESTS, RELEASE_TESTS, "tests/unit"]
     )
     assert all((checks.ROOT / word).exists() for word in words)
-    assert set(FURTHER_TESTS) & set(OTHER_TESTS) == set()

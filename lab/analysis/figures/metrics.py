@@ -283,9 +283,9 @@ def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Itera
     for name, readings in by_node(window).items():
         yield metric("window_gc_time_ms", gc_time_ms(readings), name)
     for scope in SCOPES:
-        readings, are_whole = [shards(sample, scope) for sample in window], go_on(window, scope)
+        counted, are_whole = [shards(sample, scope) for sample in window], go_on(window, scope)
         for name, counter in OF_THE_WINDOW.items():
-            grown = growth(getattr(counters, counter) if counters else None for counters in readings)
+            grown = growth(getattr(counters, counter) if counters else None for counters in counted)
             yield metric(name, grown if are_whole else None, scope)
     compiling_ms = growth(sample.sink.jit_time_ms for sample in window if sample.sink)
     for name in processes:
