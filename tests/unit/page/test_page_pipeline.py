@@ -84,7 +84,7 @@ def test_the_slow_place_has_its_reason_beside_it() -> None:
     """The same sentence as the limit."""
     shown = picture(in_the_middle(Truth(throttled_ms_per_tick=503)))
     assert shown["slow"] == "nodes"
-    assert shown["why"].startswith("Elasticsearch held indexing back")
+    assert shown["why"].startswith("indexing throttled for 50.3 %")
 
 
 def test_the_producers_of_a_drain_have_delivered_what_its_topic_holds() -> None:
