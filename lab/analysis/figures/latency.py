@@ -30,12 +30,15 @@ def indexing_latency(documents: int, time_ms: int) -> float | None:
 
 
 def indexing_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
-    """Indexing latency from each sample to the next, in ms."""
+    """Indexing latency from each sample to the next, in ms; empty where no time was counted of documents indexed."""
 
     def latency(before: Sample, after: Sample) -> float | None:
         growth = _growth(before, after, scope)
         return indexing_latency(*growth) if growth else None
 
+    counted = [getattr(sample.elasticsearch, scope) for sample in answered(samples)]
+    if counted and counted[-1].index_total > counted[0].index_total and all(not each.index_time_ms for each in counted):
+        return []
     return differences(samples, latency)
 
 

@@ -68,6 +68,15 @@ def test_the_worked_example_gives_stack_monitorings_latencies() -> None:
     assert values(indexing_latency_series(EXAMPLE, "primaries")) == [0.25, 0.3]
 
 
+def test_an_index_whose_time_is_not_counted_has_no_latency_to_draw() -> None:
+    """It reads its topic itself; an interval without a millisecond, or without documents, is 0 as in Kibana."""
+    assert indexing_latency_series([seen(0, 1009), seen(10, 2003), seen(20, 3001)], "primaries") == []
+    assert values(
+        indexing_latency_series([seen(0, 1009), seen(10, 1010, 0, 0), seen(20, 1012, 0, 8)], "primaries")
+    ) == [0, 4]
+    assert values(indexing_latency_series([seen(0, 1009), seen(10, 1009)], "primaries")) == [0]
+
+
 def test_the_window_of_the_worked_example() -> None:
     """51 000 documents in 20 s, for 14 100 ms."""
     assert indexing_rate_docs_per_s(EXAMPLE, "primaries") == 2550.0
@@ -135,9 +144,9 @@ def test_no_growth_is_zero_and_known() -> None:
 
 def test_a_lost_sample_is_not_bridged() -> None:
     """Neither the lost sample nor the one after it has a predecessor."""
-    gap = [seen(0, 1009), seen(1, 2003), seen(2, None), seen(3, 4001), seen(4, 5003)]
+    gap = [seen(0, 1009), seen(1, 2003, 0, 994), seen(2, None), seen(3, 4001, 0, 994), seen(4, 5003, 0, 1996)]
     assert values(indexing_rate_series(gap, "primaries")) == [994.0, None, None, 1002.0]
-    assert values(indexing_latency_series(gap, "primaries")) == [0.0, None, None, 0.0]
+    assert values(indexing_latency_series(gap, "primaries")) == [1.0, None, None, 1.0]
 
 
 @pytest.mark.parametrize("alone", [[], [seen(0, 1009)]])
