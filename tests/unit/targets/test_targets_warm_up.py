@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import pytest
 
 from lab.clients.target import Target
@@ -32,6 +33,7 @@ class Drained:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[Any] = []
         self.indexed = 0
+        self.profile: dict[str, Any] = {}
         self.error: StackError | None = None
         monkeypatch.setattr(warm_up, "run_profile", self.run)
         monkeypatch.setattr(warm_up, "remove_traces", lambda *words: self.calls.append(words[2]))
@@ -40,6 +42,7 @@ class Drained:
     def run(self, request: RunRequest, _: object) -> None:
         """Take note of a run, or fail."""
         self.calls.append(request)
+        self.profile = orjson.loads((request.folder.path / "profile.json").read_bytes())
         if self.error:
             raise self.error
 
@@ -56,8 +59,10 @@ def warmed(target: Target = TARGET, *, documents: int = 300_000, updates: float 
     return warmed_up(profile, make_dataset("aladin", model="flat", documents=documents, updates=updates), target)
 
 
-def test_the_first_documents_are_drained_uncounted_and_nothing_of_them_stays(drained: Drained) -> None:
-    """In a folder that is gone; the run that counts then finds servers that are not cold."""
+def test_the_first_documents_are_drained_uncounted_and_nothing_of_them_stays(
+    drained: Drained, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a folder that is gone, and that held the profile; the run that counts then finds servers that are not cold."""
     after = warmed(stated=200_000)
 
     ran, removed = drained.calls
@@ -65,6 +70,16 @@ def test_the_first_documents_are_drained_uncounted_and_nothing_of_them_stays(dra
     assert [ran.dataset.document(n) for n in (0, 199_999)] == [whole.document(n) for n in (0, 199_999)]
     assert (ran.dataset.documents, removed, ran.folder.path.exists()) == (200_000, ran.folder.run_id, False)
     assert after == replace(TARGET, fresh=False)
+    assert drained.profile["name"] == "quickstart"
+    assert f"the first 200,000 of {whole.documents:,} documents, not counted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("documents", "leaves_cold"), [(99_999, True), (100_000, False)])
+def test_a_warm_up_of_enough_documents_leaves_no_server_cold(
+    drained: Drained, documents: int, *, leaves_cold: bool
+) -> None:
+    """As many as a server that was kept must have indexed."""
+    assert (warmed(stated=documents).fresh, len(drained.calls)) == (leaves_cold, 2)
 
 
 def test_a_warm_up_has_no_more_documents_than_the_run_and_a_small_one_leaves_servers_cold(drained: Drained) -> None:
