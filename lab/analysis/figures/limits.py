@@ -82,14 +82,15 @@ class Evidence:
 def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     """Collect the evidence on each stage from the samples of the measured window."""
     nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
-    index_reads_topic = shard_growth(window, "primaries", "index_time_ms") == 0
-    threads = 0 if index_reads_topic else sum(node.write_threads or 0 for node in nodes)
+    rate = indexing_rate_docs_per_s(window, "primaries")
+    reads_topic = bool(rate) and shard_growth(window, "primaries", "index_time_ms") == 0
+    threads = 0 if reads_topic else sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
     here = window if servers_are_here(run) else ()
     busy = {name: cpu_cores_mean(window, name) for name in process_names(window)}
     cores = {name: known for name, known in busy.items() if known is not None} | _driver_cores(run, busy)
     return Evidence(
-        rate_docs_per_s=indexing_rate_docs_per_s(window, "primaries"),
+        rate_docs_per_s=rate,
         lag_records=mean(sample.kafka.lag_records for sample in window if sample.kafka),
         machine_cpu_percent=mean(sample.machine_cpu_percent for sample in here),
         cores=cores,

@@ -51,6 +51,13 @@ def reading_the_topic_itself(sample: Sample) -> dict[str, Any]:
     return {"elasticsearch": sample.elasticsearch.model_copy(update={"primaries": primaries})}
 
 
+def standing_still(sample: Sample) -> dict[str, Any]:
+    """An index that nothing was written to."""
+    assert sample.elasticsearch is not None
+    primaries = sample.elasticsearch.primaries.model_copy(update={"index_time_ms": 0, "index_total": 1009})
+    return {"elasticsearch": sample.elasticsearch.model_copy(update={"primaries": primaries})}
+
+
 def on_two_nodes(sample: Sample) -> dict[str, Any]:
     """Two nodes that both count so."""
     assert sample.elasticsearch is not None
@@ -139,6 +146,12 @@ def test_the_stage_without_slack_is_named_with_its_readings(
     found = limited_by(run(truth), windows(with_samples(samples(truth), change)).window)
     expected = Limit.model_construct(stage=stage, evidence=message(*facts)) if stage else None
     assert found == expected
+
+
+def test_an_index_at_rest_is_not_taken_for_one_that_reads_its_topic_itself() -> None:
+    """In neither is time of indexing counted; here records wait for a sink that sends nothing, as the page shows."""
+    at_rest = limited_by(run(IDLE_DRAIN), with_samples(samples(IDLE_DRAIN), standing_still))
+    assert (at_rest and at_rest.stage) == "sink"
 
 
 @pytest.mark.parametrize(
