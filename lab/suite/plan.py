@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import runs_left
+from lab.endpoints import words_without_secrets
 from lab.profiles import Profile, QueryOnly
 from lab.profiles.models import BOUNDS, Recorded, Stream
 from lab.profiles.suites import AGAIN, Measures, Suite, SuiteVariant
@@ -182,7 +183,7 @@ def _planned(
     return Variant(
         name=variant.name,
         profile=profile.name,
-        overrides=variant.overrides,
+        overrides=tuple(words_without_secrets(variant.overrides)),
         against=variant.against,
         question=profile.question,
         fingerprint=profile.fingerprint(),
@@ -201,12 +202,12 @@ def _planned(
 
 
 def way_of(profile: Profile) -> str:
-    """How a profile uses the servers: code that only another way has run is cold for this one."""
+    """How a profile uses the servers, without secrets: code that only another way has run is cold for this one."""
     if not profile.load.uses_kafka:
         # To Elasticsearch it is the same who sends bulk requests.
         return "direct" if profile.load.fills_index else "query"
     sink = profile.sink
-    return " ".join(sink.command) if sink.command else sink.pipeline or sink.connector
+    return " ".join(words_without_secrets(sink.command)) if sink.command else sink.pipeline or sink.connector
 
 
 def _crossing(wanted: WantedCrossing) -> Crossing:

@@ -253,3 +253,15 @@ def test_servers_are_warmed_for_each_way_of_using_them(
         suite, measures=None, seed=None, skipped={}, documents=dict.fromkeys(("one", "two"), 60_000), command=()
     )
     assert estimate(plan, tmp_path).warm_up_s == warm_up_s
+
+
+def test_a_plan_holds_commands_and_settings_without_their_secrets() -> None:
+    """It is written down, and shown to others; the profile that runs keeps them."""
+    sink = a_profile(load={"mode": "drain"}).sink.model_copy(update={"command": ["copy", "--password=hunter2", "-v"]})
+    profile = a_profile(load={"mode": "drain"}).model_copy(update={"sink": sink})
+    one = SuiteVariant("one", profile, ("sink.config.connection.password=hunter2", "sink.tasks=2"), None)
+    suite = Suite("s", "?", "one", None, (one,), Measures(5), 1, (("query_rate_per_s", "run"),), None)
+    plan = make_plan(suite, measures=None, seed=None, skipped={}, documents={"one": 60_000}, command=())
+    (variant, *_) = plan.variants
+    assert (variant.way.startswith("copy --password="), variant.overrides[1]) == (True, "sink.tasks=2")
+    assert "hunter2" not in plan.model_dump_json()
