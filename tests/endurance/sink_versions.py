@@ -35,6 +35,7 @@ NOTHING = {"index_total": 0}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 FIELDS = ("title", "author", "publisher", "category", "link", "cover")
+LINKS = ("link", "cover")
 SCHEMA = {
     "type": "struct",
     "fields": [
@@ -57,6 +58,7 @@ CONVERTERS = {
 def book(number: int) -> dict[str, object]:
     """A document of some 0.85 kB."""
     texts = {name: f"{name} {number} " + "lorem ipsum dolor " * 6 for name in FIELDS}
+    texts |= {name: f"https://shop.example.org/{name}/{number}?" + "lorem+ipsum+dolor+" * 5 for name in LINKS}
     numbers = {"id": number, "price": number % 10_007, "rating": number % 50 / 10, "sold": number % 7 == 0}
     return numbers | {"listed": 1_700_000_000_000 + number, "offers": [number % 13, number % 17]} | texts
 
