@@ -309,11 +309,15 @@ def ingest_pipeline(pipeline: Pipeline) -> Bottleneck | None:
     default, final = (index.setting(f"{kind}_pipeline") if index else "" for kind in ("default", "final"))
     own = pipeline.connector.value("pipeline")
     named = " and ".join(dict.fromkeys(filter(None, (own or default, final)))) or "ingest pipelines"
+    each, cheaper = f"{number(figures.ingest_ms)} ms each", "its processors"
+    if slowest := figures.slowest_processor:
+        cheaper = slowest.name
+        each += f" ({percent(slowest.share)} in {cheaper}, processor {slowest.place} of {slowest.pipeline})"
     return Bottleneck(
         "ingest pipeline",
-        f"in {number(figures.window_s)} s, documents spent {number(spent_s)} s in {named}, {number(figures.ingest_ms)} "
-        f"ms each, and {number(indexing_s)} s in indexing on all copies.",
-        (Try("pipeline", named, "_none", "measures what it costs; then simplify its processors"),),
+        f"in {number(figures.window_s)} s, documents spent {number(spent_s)} s in {named}, {each}, and "
+        f"{number(indexing_s)} s in indexing on all copies.",
+        (Try("pipeline", named, "_none", f"measures what it costs; then simplify {cheaper}"),),
     )
 
 
