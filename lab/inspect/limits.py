@@ -357,17 +357,10 @@ def mapping(pipeline: Pipeline) -> Bottleneck | None:
     name, _, kind = costly[0].partition(": ")
     rest = f" and {len(costly) - 1} more" if len(costly) > 1 else ""
     took = f"a kB of document took {number(us_per_kb)} µs of CPU time"
+    why = "`./sluice mapping explain` measures each field"
+    cheaper = Try(f"mapping of {name}", kind or name, "a cheaper field", why)
     return Bottleneck(
-        "mapping",
-        f"{pipeline.busy_text}, and {took}; costly by its kind: {costly[0]}{rest}.",
-        (
-            Try(
-                f"mapping of {name}",
-                kind or name,
-                "a cheaper field",
-                "`./sluice mapping explain` measures each field",
-            ),
-        ),
+        "mapping", f"{pipeline.busy_text}, and {took}; costly by its kind: {costly[0]}{rest}.", (cheaper,)
     )
 
 

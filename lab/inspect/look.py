@@ -20,8 +20,6 @@ Value = TypeVar("Value")
 ANSWER_TIMEOUT_S = 10.0
 FEW = 100
 """Offsets that are not committed: whether so few hold records at all is read."""
-NOWHERE = 2**62
-"""Behind the end of any partition."""
 MOST_S = 70.0
 """A worker commits offsets every 60 s unless told otherwise (`offset.flush.interval.ms`); then one is seen."""
 TELLS = {
@@ -126,16 +124,17 @@ def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[
     sample = next((reading.kafka for reading in reversed(readings) if reading.kafka), None)
     if sample is None or tells_whether_records_wait(readings):
         return set()
-    few: dict[str, dict[int, int]] = {}
+    few: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
     for place, (end, committed) in sample.partitions.items():
         topic, _, partition = place.rpartition("-")
-        few.setdefault(topic, {})[int(partition)] = committed if 0 < end - committed <= FEW else NOWHERE
-    drained = set()
-    for topic, offsets in few.items():
-        if asked := {partition for partition, offset in offsets.items() if offset != NOWHERE}:
-            asked -= {record.partition() for record in topics.records(topic, offsets)}
-            drained |= {f"{topic}-{partition}" for partition in asked}
-    return drained
+        if 0 < end - committed <= FEW:
+            first, last = few.setdefault(topic, ({}, {}))
+            first[int(partition)], last[int(partition)] = committed, end
+    return {
+        f"{topic}-{partition}"
+        for topic, (first, last) in few.items()
+        for partition in first.keys() - {record.partition() for record in topics.records(topic, first, last)}
+    }
 
 
 def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:

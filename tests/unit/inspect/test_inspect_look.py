@@ -335,19 +335,20 @@ def test_a_few_offsets_that_hold_no_record_are_no_backlog(
     held: tuple[int, ...], served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction's end has an offset; an idle connector would else look as one that does nothing."""
-    sample = KafkaSample(end_offset=17, committed_offset=15, partitions={"orders-0": (10, 9), "orders-1": (7, 6)})
+    places = {"orders-0": (10, 9), "orders-1": (7, 6), "orders-2": (5, 5)}
+    sample = KafkaSample(end_offset=22, committed_offset=20, partitions=places)
     monkeypatch.setattr(Offsets, "read", lambda _: sample)
     asked = []
 
-    def records(_: KafkaTopics, topic: str, first: dict[int, int]) -> list[Message]:
-        asked.append((topic, first))
+    def records(_: KafkaTopics, topic: str, first: dict[int, int], last: dict[int, int]) -> list[Message]:
+        asked.append((topic, first, last))
         return [Mock(Message, partition=lambda place=place: place) for place in held]
 
     monkeypatch.setattr(KafkaTopics, "records", records)
     served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
 
     pipeline = inspected(served)
-    assert asked == [("orders", {0: 9, 1: 6})]
+    assert asked == [("orders", {0: 9, 1: 6}, {0: 10, 1: 7})]
     assert pipeline.figures.backlog == (None if held else 0)
 
 
