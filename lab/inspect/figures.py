@@ -323,13 +323,13 @@ def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
             passed[name] += last.documents - first.documents
             spent_ms[name] += last.time_ms - first.time_ms
             is_same &= name not in earlier or first.processors.keys() == last.processors.keys()
-            for place, ms in last.processors.items():
-                each_ms[(name, *place)] += ms - first.processors.get(place, 0)
+            for listed, ms in last.processors.items():
+                each_ms[(name, *listed)] += ms - first.processors.get(listed, 0)
     parts = {name: min(1.0, documents / max(1, many)) for name, many in passed.items()}
     ingest_ms = sum(ms * parts[name] for name, ms in spent_ms.items())
-    costs = [(ms * parts[name], name, place, processor) for (name, place, processor), ms in each_ms.items()]
-    most_ms, name, place, processor = max(costs, default=(0.0, "", 0, ""))
-    slowest = Processor(name, processor, place, min(1.0, most_ms / ingest_ms)) if most_ms and ingest_ms else None
+    costs = [(ms * parts[pipeline], pipeline, place, name) for (pipeline, place, name), ms in each_ms.items()]
+    most_ms, pipeline, place, name = max(costs, default=(0.0, "", 0, ""))
+    slowest = Processor(pipeline, name, place, min(1.0, most_ms / ingest_ms)) if most_ms and ingest_ms else None
     return {
         "ingest_time_s": ingest_ms / 1000,
         "ingest_ms": over(ingest_ms, documents),
