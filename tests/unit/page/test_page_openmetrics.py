@@ -109,6 +109,13 @@ def test_each_gauge_is_drawn() -> None:
         assert len(re.findall(r"rate\(sluice_\w+_total\{[^}]*\}\[\$__rate_interval\]\)", expression)) == len(counters)
 
 
+def test_the_state_of_a_run_is_asked_for_at_this_instant() -> None:
+    """The last value of a run that another one followed may be that it is under way."""
+    (stat,) = (panel for panel in BOARD["panels"] if panel["type"] == "stat")
+    assert [(target["instant"], target["range"]) for target in stat["targets"]] == [(True, False)]
+    assert {target.get("instant", False) for target in TARGETS if target not in stat["targets"]} == {False}
+
+
 def test_the_dashboard_asks_the_data_source_that_its_reader_chooses() -> None:
     """Its panels stand beside each other, and each has a number of its own."""
     (source,) = (variable["name"] for variable in VARIABLES if variable["type"] == "datasource")
