@@ -1,23 +1,21 @@
 """One look at a pipeline: its connector, its cluster's settings, and readings for a bounded time."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import TypeVar
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
-from lab.clients.target import cluster_of, topics_of, worker_of
+from lab.clients.target import cluster_of, topics_of
 from lab.endpoints import Endpoints
 from lab.engines import DEFAULT, Engine, engine_called
-from lab.errors import StackError
-from lab.inspect.connector import InspectedConnector, read_connector
+from lab.inspect.connector import ANSWER_TIMEOUT_S, InspectedConnector, read_connector
 from lab.inspect.figures import figures_of
 from lab.inspect.index import NONE, InspectedIndex, inspected_index
 from lab.inspect.limits import Pipeline
 from lab.inspect.readings import NOT_READ, PipelineReader, Reading, answer_of, parts_of, reason_of, watch
 
 Value = TypeVar("Value")
-ANSWER_TIMEOUT_S = 10.0
 FEW = 100
 """Offsets that are not committed: whether so few hold records at all is read."""
 MOST_S = 70.0
@@ -54,7 +52,7 @@ def look(
         ProfileError: There is no such connector.
         StackError: The Connect worker does not answer.
     """
-    connector = connector_of(endpoints, name)
+    connector = read_connector(endpoints, name)
     indices = index or ",".join(connector.indices)
     on_begin(connector)
     # Without a name, Elasticsearch would tell of all indices that there are.
@@ -82,20 +80,8 @@ def look(
     lost.update(reader.lost)
     drained = tried("records", lost, lambda: drained_partitions(topics_of(endpoints), readings)) or ()
     # A task may have failed meanwhile.
-    connector, figures = connector_of(endpoints, name), figures_of(readings, drained)
+    connector, figures = read_connector(endpoints, name), figures_of(readings, drained)
     return Pipeline(connector, figures, written, state, None if version is None else f"{engine.title} {version}", lost)
-
-
-def connector_of(endpoints: Endpoints, name: str) -> InspectedConnector:
-    """The connector at this instant; raises as `look`."""
-
-    def topics() -> Iterable[str]:
-        with suppress(StackError):
-            return topics_of(endpoints).names(ANSWER_TIMEOUT_S)
-        return ()
-
-    with closing(worker_of(endpoints, ANSWER_TIMEOUT_S)) as worker:
-        return read_connector(worker, name, endpoints.access.hide, topics)
 
 
 def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:
