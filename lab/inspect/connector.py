@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from lab.clients.connect import ConnectWorker, Part, topics_read
-from lab.endpoints import Access, is_secret
+from lab.clients.connect import Part, topics_read
+from lab.clients.target import topics_of, worker_of
+from lab.endpoints import Access, Endpoints, is_secret
 from lab.errors import ProfileError, StackError
 from lab.monitor.connect import causes_in, innermost
 from lab.profiles.problems import suggestion
@@ -26,6 +28,7 @@ KAFKAS_POLL = "500"
 USER_INFO = re.compile(r"//(?:(?!//)[^\s\"'])*@")
 """User and password of a URL, which may hold a slash or an at sign that nobody has escaped."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+ANSWER_TIMEOUT_S = 10.0
 SHORTEST_SECRET = 4
 """Characters; a shorter value is found in any text."""
 
@@ -98,36 +101,31 @@ class InspectedConnector:
         return sum(task.state == "RUNNING" for task in self.tasks)
 
 
-def read_connector(
-    worker: ConnectWorker,
-    name: str,
-    hide: Callable[[str], str] = str,
-    there: Callable[[], Iterable[str]] = tuple,
-) -> InspectedConnector:
-    """A connector by its name; five requests at most, none of which changes anything.
-
-    Args:
-        hide: Takes further secrets out of a text.
-        there: All topics; asked only for a pattern of topics.
+def read_connector(endpoints: Endpoints, name: str) -> InspectedConnector:
+    """A connector at this instant; five requests at most, none of which changes anything.
 
     Raises:
         ProfileError: There is no such connector, or it writes to no index.
         StackError: The worker does not answer.
     """
-    config = worker.config(name)
-    if config is None:
-        others = sorted(worker.connectors())
-        remedy, listed = suggestion(name, others, "one of"), ", ".join(f"`{each}`" for each in others[:12])
-        more = f" (it has {listed})" if remedy.startswith("did you") else ""
-        raise ProfileError(f'CONNECTOR: got "{name}", which is no connector of this worker, {remedy}{more}')
-    plugin = config.get("connector.class", "")
-    if "topics" not in config and "topics.regex" not in config:
-        raise ProfileError(f"connector {name}: got {plugin}, which reads no topic, expected a sink connector")
-    status, defaults, used = worker.status(name), worker.defaults(plugin), worker.used_topics(name)
+    with closing(worker_of(endpoints, ANSWER_TIMEOUT_S)) as worker:
+        config = worker.config(name)
+        if config is None:
+            others = sorted(worker.connectors())
+            remedy, listed = suggestion(name, others, "one of"), ", ".join(f"`{each}`" for each in others[:12])
+            more = f" (it has {listed})" if remedy.startswith("did you") else ""
+            raise ProfileError(f'CONNECTOR: got "{name}", which is no connector of this worker, {remedy}{more}')
+        plugin = config.get("connector.class", "")
+        if "topics" not in config and "topics.regex" not in config:
+            raise ProfileError(f"connector {name}: got {plugin}, which reads no topic, expected a sink connector")
+        status, defaults, used = worker.status(name), worker.defaults(plugin), worker.used_topics(name)
     if status is None:
         raise StackError(f"connector {name}: has a configuration and no status; it was made or removed just now")
-    clean = cleaner(config, hide)
-    topics = topics_read(config, used, there() if "topics.regex" in config else ())
+    clean, there = cleaner(config, endpoints.access.hide), set[str]()
+    if "topics.regex" in config:
+        with suppress(StackError):
+            there = topics_of(endpoints).names(ANSWER_TIMEOUT_S)
+    topics = topics_read(config, used, there)
     by_topic = {topic: tuple(indices_of(config, topic)) for topic in topics}
     most = config.get("tasks.max", "1").strip()
     return InspectedConnector(

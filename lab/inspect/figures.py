@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from lab.analysis.figures.rates import growth, mean
-from lab.inspect.readings import GAUGES, Copy, Reading
+from lab.inspect.readings import GAUGES, Copy, Ingest, Reading
 
 OTHERS = 2.0
 """Commits and documents are not counted at the same instants, so that their rates differ somewhat."""
@@ -40,6 +40,22 @@ class NodeFigures:
     shards: int = 0
 
 
+@dataclass(frozen=True)
+class Processor:
+    """A processor of an ingest pipeline.
+
+    Attributes:
+        name: `type:tag` or `type`, as `_nodes/stats` has it.
+        place: In its pipeline, from 1 on.
+        share: Of the documents' time in all watched ingest pipelines, 0 to 1.
+    """
+
+    pipeline: str
+    name: str
+    place: int
+    share: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Figures:
     """The window in figures; rates are per second.
@@ -60,6 +76,7 @@ class Figures:
         index_time_s, refresh_time_s: Time on all copies.
         merge_time_s: Time that merges worked which ended, on all copies; `merging` were under way on average.
         ingest_time_s: Time spent in ingest pipelines; `ingest_ms` per document.
+        slowest_processor: The one that took most of that; `None` where a pipeline was replaced meanwhile, too.
         sink_bulk_documents, sink_bulk_bytes, sink_bulk_ms, in_flight: By the sink's own metrics, where they are read.
     """
 
@@ -85,6 +102,7 @@ class Figures:
     merging: float | None = None
     ingest_time_s: float | None = None
     ingest_ms: float | None = None
+    slowest_processor: Processor | None = None
     shard_documents: Mapping[str, int] = field(default_factory=dict)
     nodes: Sequence[NodeFigures] = ()
     sink_bulk_documents: float | None = None
@@ -193,7 +211,11 @@ def counters_of(reading: Reading) -> dict[tuple[str, str, str], int]:
     counted: list[tuple[str, str, Mapping[str, int]]] = [
         *((copy.shard, copy.node, copy.counters) for copy in reading.copies or ()),
         *((node.name, key, node.figures) for key, node in nodes.items()),
-        *((node.name, key, {name: many for name, (many, _) in node.ingest.items()}) for key, node in nodes.items()),
+        *(
+            (node.name, f"{key} {name}", {"": of.documents} | {str(place): ms for place, ms in of.processors.items()})
+            for key, node in nodes.items()
+            for name, of in node.ingest.items()
+        ),
         *((place, "", {"end": end, "committed": committed}) for place, (end, committed) in partitions.items()),
         ("the sink's metrics", "", {"bulk_requests": reading.sink.bulk_requests} if reading.sink else {}),
     ]
@@ -267,7 +289,6 @@ def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
         everywhere.update(counters)
         primaries.update(counters if copy.is_primary else {})
     documents, bulks, window_s = primaries["index_total"], primaries["bulks"], lasted_s(read)
-    ingest_ms = ingest_time_ms(readings, documents)
     paused_ms = everywhere["merge_throttled_ms"] + everywhere["merge_stopped_ms"]
     return {
         "indexing_rate": documents / window_s,
@@ -280,28 +301,40 @@ def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
         "refresh_time_s": everywhere["refresh_time_ms"] / 1000,
         "merge_time_s": max(0, everywhere["merge_time_ms"] - paused_ms) / 1000,
         "merging": fmean(sum(copy.counters.get("merging", 0) for copy in each.copies or ()) for each in read),
-        "ingest_time_s": over(ingest_ms, 1000),
-        "ingest_ms": over(ingest_ms, documents),
         "shard_documents": {copy.shard: counters.get("index_total", 0) for copy, counters in copies if copy.is_primary},
+        **of_ingest(readings, documents),
     }
 
 
-def ingest_time_ms(readings: Sequence[Reading], documents: int) -> float | None:
-    """Time of so many documents in the watched ingest pipelines; `None` where there are none, or they cannot be read.
+def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
+    """Time of so many documents in the watched ingest pipelines; nothing where there are none, or they cannot be read.
 
     A pipeline that more documents passed has its time per document: those of other indices pass it, too.
     """
     known = [reading.nodes for reading in readings if reading.nodes]
     if len(known) < 2 or not any(node.ingest for node in known[-1].values()):
-        return None
-    passed, spent_ms = Counter[str](), Counter[str]()
+        return {}
+    passed, spent_ms, each_ms = Counter[str](), Counter[str](), Counter[tuple[str, int, str]]()
+    is_same = True
     for key, node in known[-1].items():
         earlier = known[0][key].ingest if key in known[0] else {}
-        for name, (count, time_ms) in node.ingest.items():
-            counted, counted_ms = earlier.get(name, (0, 0))
-            passed[name] += count - counted
-            spent_ms[name] += time_ms - counted_ms
-    return sum(each_ms * min(1.0, documents / max(1, passed[name])) for name, each_ms in spent_ms.items())
+        for name, last in node.ingest.items():
+            first = earlier.get(name, Ingest(0, 0))
+            passed[name] += last.documents - first.documents
+            spent_ms[name] += last.time_ms - first.time_ms
+            is_same &= name not in earlier or first.processors.keys() == last.processors.keys()
+            for listed, ms in last.processors.items():
+                each_ms[(name, *listed)] += ms - first.processors.get(listed, 0)
+    parts = {name: min(1.0, documents / max(1, many)) for name, many in passed.items()}
+    ingest_ms = sum(ms * parts[name] for name, ms in spent_ms.items())
+    costs = [(ms * parts[pipeline], pipeline, place, name) for (pipeline, place, name), ms in each_ms.items()]
+    most_ms, pipeline, place, name = max(costs, default=(0.0, "", 0, ""))
+    slowest = Processor(pipeline, name, place, min(1.0, most_ms / ingest_ms)) if most_ms and ingest_ms else None
+    return {
+        "ingest_time_s": ingest_ms / 1000,
+        "ingest_ms": over(ingest_ms, documents),
+        "slowest_processor": slowest if is_same else None,
+    }
 
 
 def nodes_of(readings: Sequence[Reading]) -> list[NodeFigures]:

@@ -4,11 +4,9 @@ Asked in the order of `FIRST` and `PREDICATES`, the first that applies. What the
 predicate without its figures does not apply.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import NamedTuple
 
 from lab.analysis.figures.limits import BACKLOG_S, BUSY_WRITE_THREADS, KEPT_UP, MOST, SATURATED_PERCENT, THROTTLED
 from lab.analysis.text import UNKNOWN, count, number, quantity
@@ -53,19 +51,6 @@ class Bottleneck:
     stage: str
     evidence: str
     tries: tuple[Try, ...] = ()
-
-
-class Host(NamedTuple):
-    """A machine with data nodes, and how busy its cores are by all programs and by Elasticsearch, in percent."""
-
-    name: str
-    percent: float
-    elasticsearch: float
-
-    @property
-    def text(self) -> str:
-        """The beginning of a sentence about it."""
-        return f"the host {self.name} was {number(self.percent)} % busy"
 
 
 @dataclass(frozen=True)
@@ -117,15 +102,22 @@ class Pipeline:
         written = max(1, sum(documents > 0 for documents in figures.shard_documents.values()))
         return figures.bulk_documents * written, figures.bulk_bytes * written
 
-    @property
-    def full_hosts(self) -> list[Host]:
-        """The machines of data nodes that have no core left, the busiest first."""
-        shares: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    def full_host(self, *, by_others: bool) -> str | None:
+        """Evidence that a machine of data nodes has no core left, the busiest first; `None` where each has.
+
+        Args:
+            by_others: Whether other programs use a good part of them, or Elasticsearch most.
+        """
+        hosts: dict[str, tuple[float, float]] = {}
         for node in self.figures.nodes:
             if node.cpu_percent is not None and node.process_cpu_percent is not None:
-                shares[node.host].append((node.cpu_percent, node.process_cpu_percent))
-        found = [Host(name, max(cpu for cpu, _ in each), sum(own for _, own in each)) for name, each in shares.items()]
-        return sorted((host for host in found if host.percent >= SATURATED_PERCENT), key=lambda host: -host.percent)
+                busy, own = hosts.get(node.host, (0.0, 0.0))
+                hosts[node.host] = max(busy, node.cpu_percent), own + node.process_cpu_percent
+        for host, (busy, own) in sorted(hosts.items(), key=lambda of: -of[1][0]):
+            if busy >= SATURATED_PERCENT and (own < MOST * busy) is by_others:
+                took = f"Elasticsearch took {'only ' if by_others else ''}{number(own)} %"
+                return f"the host {host} was {number(busy)} % busy, and {took}"
+        return None
 
     @property
     def busy_text(self) -> str | None:
@@ -136,8 +128,7 @@ class Pipeline:
                 f"with {number(sum(node.write_queue or 0.0 for node in self.figures.nodes))} requests waiting for one"
             )
             return f"{percent(busy)} of Elasticsearch's write threads were at work, {waiting}"
-        full = [host for host in self.full_hosts if host.elasticsearch >= MOST * host.percent]
-        return f"{full[0].text}, and Elasticsearch took {number(full[0].elasticsearch)} %" if full else None
+        return self.full_host(by_others=False)
 
     @property
     def fewer_segments(self) -> tuple[Try, ...]:
@@ -309,11 +300,15 @@ def ingest_pipeline(pipeline: Pipeline) -> Bottleneck | None:
     default, final = (index.setting(f"{kind}_pipeline") if index else "" for kind in ("default", "final"))
     own = pipeline.connector.value("pipeline")
     named = " and ".join(dict.fromkeys(filter(None, (own or default, final)))) or "ingest pipelines"
+    each, cheaper = f"{number(figures.ingest_ms)} ms each", "its processors"
+    if slowest := figures.slowest_processor:
+        cheaper = slowest.name
+        each += f" ({percent(slowest.share)} in {cheaper}, processor {slowest.place} of {slowest.pipeline})"
     return Bottleneck(
         "ingest pipeline",
-        f"in {number(figures.window_s)} s, documents spent {number(spent_s)} s in {named}, {number(figures.ingest_ms)} "
-        f"ms each, and {number(indexing_s)} s in indexing on all copies.",
-        (Try("pipeline", named, "_none", "measures what it costs; then simplify its processors"),),
+        f"in {number(figures.window_s)} s, documents spent {number(spent_s)} s in {named}, {each}, and "
+        f"{number(indexing_s)} s in indexing on all copies.",
+        (Try("pipeline", named, "_none", f"measures what it costs; then simplify {cheaper}"),),
     )
 
 
@@ -353,17 +348,10 @@ def mapping(pipeline: Pipeline) -> Bottleneck | None:
     name, _, kind = costly[0].partition(": ")
     rest = f" and {len(costly) - 1} more" if len(costly) > 1 else ""
     took = f"a kB of document took {number(us_per_kb)} µs of CPU time"
+    why = "`./sluice mapping explain` measures each field"
+    cheaper = Try(f"mapping of {name}", kind or name, "a cheaper field", why)
     return Bottleneck(
-        "mapping",
-        f"{pipeline.busy_text}, and {took}; costly by its kind: {costly[0]}{rest}.",
-        (
-            Try(
-                f"mapping of {name}",
-                kind or name,
-                "a cheaper field",
-                "`./sluice mapping explain` measures each field",
-            ),
-        ),
+        "mapping", f"{pipeline.busy_text}, and {took}; costly by its kind: {costly[0]}{rest}.", (cheaper,)
     )
 
 
@@ -386,11 +374,10 @@ def machine(pipeline: Pipeline) -> Bottleneck | None:
 
     A node that waits for a core keeps its write threads at work; with idle ones it waits for requests.
     """
-    host = next((host for host in pipeline.full_hosts if host.elasticsearch < MOST * host.percent), None)
-    if host is None or (pipeline.figures.write_busy or 0.0) < HALF:
+    full = pipeline.full_host(by_others=True)
+    if full is None or (pipeline.figures.write_busy or 0.0) < HALF:
         return None
-    taken = f"Elasticsearch took only {number(host.elasticsearch)} %: other programs use the rest"
-    return Bottleneck("machine", f"{host.text}, and {taken}.")
+    return Bottleneck("machine", f"{full}: other programs use the rest.")
 
 
 def refreshes(pipeline: Pipeline) -> Bottleneck | None:

@@ -1,27 +1,23 @@
 """One look at a pipeline: its connector, its cluster's settings, and readings for a bounded time."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import TypeVar
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
-from lab.clients.target import cluster_of, topics_of, worker_of
+from lab.clients.target import cluster_of, topics_of
 from lab.endpoints import Endpoints
 from lab.engines import DEFAULT, Engine, engine_called
-from lab.errors import StackError
-from lab.inspect.connector import InspectedConnector, read_connector
+from lab.inspect.connector import ANSWER_TIMEOUT_S, InspectedConnector, read_connector
 from lab.inspect.figures import figures_of
 from lab.inspect.index import NONE, InspectedIndex, inspected_index
 from lab.inspect.limits import Pipeline
 from lab.inspect.readings import NOT_READ, PipelineReader, Reading, answer_of, parts_of, reason_of, watch
 
 Value = TypeVar("Value")
-ANSWER_TIMEOUT_S = 10.0
 FEW = 100
 """Offsets that are not committed: whether so few hold records at all is read."""
-NOWHERE = 2**62
-"""Behind the end of any partition."""
 MOST_S = 70.0
 """A worker commits offsets every 60 s unless told otherwise (`offset.flush.interval.ms`); then one is seen."""
 TELLS = {
@@ -56,7 +52,7 @@ def look(
         ProfileError: There is no such connector.
         StackError: The Connect worker does not answer.
     """
-    connector = connector_of(endpoints, name)
+    connector = read_connector(endpoints, name)
     indices = index or ",".join(connector.indices)
     on_begin(connector)
     # Without a name, Elasticsearch would tell of all indices that there are.
@@ -84,20 +80,8 @@ def look(
     lost.update(reader.lost)
     drained = tried("records", lost, lambda: drained_partitions(topics_of(endpoints), readings)) or ()
     # A task may have failed meanwhile.
-    connector, figures = connector_of(endpoints, name), figures_of(readings, drained)
+    connector, figures = read_connector(endpoints, name), figures_of(readings, drained)
     return Pipeline(connector, figures, written, state, None if version is None else f"{engine.title} {version}", lost)
-
-
-def connector_of(endpoints: Endpoints, name: str) -> InspectedConnector:
-    """The connector at this instant; raises as `look`."""
-
-    def topics() -> Iterable[str]:
-        with suppress(StackError):
-            return topics_of(endpoints).names(ANSWER_TIMEOUT_S)
-        return ()
-
-    with closing(worker_of(endpoints, ANSWER_TIMEOUT_S)) as worker:
-        return read_connector(worker, name, endpoints.access.hide, topics)
 
 
 def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:
@@ -126,16 +110,17 @@ def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[
     sample = next((reading.kafka for reading in reversed(readings) if reading.kafka), None)
     if sample is None or tells_whether_records_wait(readings):
         return set()
-    few: dict[str, dict[int, int]] = {}
+    few: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
     for place, (end, committed) in sample.partitions.items():
         topic, _, partition = place.rpartition("-")
-        few.setdefault(topic, {})[int(partition)] = committed if 0 < end - committed <= FEW else NOWHERE
-    drained = set()
-    for topic, offsets in few.items():
-        if asked := {partition for partition, offset in offsets.items() if offset != NOWHERE}:
-            asked -= {record.partition() for record in topics.records(topic, offsets)}
-            drained |= {f"{topic}-{partition}" for partition in asked}
-    return drained
+        if 0 < end - committed <= FEW:
+            first, last = few.setdefault(topic, ({}, {}))
+            first[int(partition)], last[int(partition)] = committed, end
+    return {
+        f"{topic}-{partition}"
+        for topic, (first, last) in few.items()
+        for partition in first.keys() - {record.partition() for record in topics.records(topic, first, last)}
+    }
 
 
 def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:

@@ -63,6 +63,8 @@ NODE = {
     "disk_time_ms": "fs.io_stats.total.io_time_in_millis",
 }
 """Figures of one node → path in `_nodes/stats`. The disk's is a sum over all devices (`FsInfo.IoStats`)."""
+INGEST = ("count", "time_in_millis", "processors.*.stats.time_in_millis")
+"""Paths below an ingest pipeline of `_nodes/stats`. Source: `IngestStats.toXContent` of 7.17 to 9.5."""
 GAUGES = ("cpu_percent", "process_cpu_percent", "write_threads", "write_active", "write_queue", "merging")
 """Figures that go up and down; all others only grow, until their server begins to count again."""
 
@@ -76,14 +78,26 @@ class Copy(NamedTuple):
     counters: Mapping[str, int]
 
 
+class Ingest(NamedTuple):
+    """An ingest pipeline on one node: documents that passed it, and their time in it.
+
+    Attributes:
+        processors: Time in each, by its place from 1 on and its name, `type:tag` or `type`.
+    """
+
+    documents: int
+    time_ms: int
+    processors: Mapping[tuple[int, str], int] = {}
+
+
 class Node(NamedTuple):
-    """One node, which need not be a data node; `ingest` holds documents and milliseconds by ingest pipeline."""
+    """One node, which need not be a data node; `ingest` is by name of the pipeline."""
 
     name: str
     host: str
     roles: Sequence[str]
     figures: Mapping[str, int]
-    ingest: Mapping[str, tuple[int, int]]
+    ingest: Mapping[str, Ingest]
     disks: int = 1
 
     @property
@@ -140,7 +154,9 @@ class PipelineReader:
             f"_shards.failed,{','.join(f'indices.*.shards.*.{path}' for path in shown)}"
             for part in parts_of(indices)
         ]
-        ingest = (f"ingest.pipelines.{name}.{figure}" for name in pipelines for figure in ("count", "time_in_millis"))
+        # A dot of a name ends a step of the filter, unless it is escaped (`FilterPath.insertNode`).
+        names = [name.replace(".", r"\.") for name in pipelines]
+        ingest = (f"ingest.pipelines.{name}.{figure}" for name in names for figure in INGEST)
         paths = ("name", "host", "roles", "fs.io_stats.devices.device_name", *NODE.values(), *ingest)
         wanted = ",".join(f"nodes.*.{path}" for path in paths)
         self._nodes_path = f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest?filter_path={wanted}"
@@ -207,10 +223,7 @@ class PipelineReader:
                 stats.get("host", key),
                 stats.get("roles", ()),
                 figures_at(stats, NODE),
-                {
-                    name: (of["count"], of["time_in_millis"])
-                    for name, of in stats.get("ingest", {}).get("pipelines", {}).items()
-                },
+                {name: ingest_of(of) for name, of in stats.get("ingest", {}).get("pipelines", {}).items()},
                 len(stats.get("fs", {}).get("io_stats", {}).get("devices", ())),
             )
             for key, stats in answer_of(self._cluster, self._nodes_path, patience_s=0).get("nodes", {}).items()
@@ -275,6 +288,16 @@ def figures_at(stats: Any, paths: Mapping[str, str]) -> dict[str, int]:
         if isinstance(value, int) and value >= 0:
             found[name] = value
     return found
+
+
+def ingest_of(stats: Mapping[str, Any]) -> Ingest:
+    """An ingest pipeline of `_nodes/stats`; each processor is an object with its name as the only key."""
+    processors = {
+        (place, name): of["stats"]["time_in_millis"]
+        for place, each in enumerate(stats.get("processors", ()), 1)
+        for name, of in each.items()
+    }
+    return Ingest(stats["count"], stats["time_in_millis"], processors)
 
 
 def watch(

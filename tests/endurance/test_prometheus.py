@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 
+from lab import ROOT
 from lab.analysis.figures.rates import index_totals
 from lab.analysis.folder import read_run
 from lab.records.samples import Sample
@@ -69,6 +71,19 @@ def series(client: httpx.Client, query: str, at_s: float) -> list[dict[str, Any]
     return list(answer.raise_for_status().json()["data"]["result"])
 
 
+def drawn(run_id: str) -> list[str]:
+    """Expressions of the dashboard as Grafana sends them; `$__rate_interval` is four intervals of the data source.
+
+    Source: `calculateRateInterval` of Grafana's `pkg/promlib/models/query.go`.
+    """
+    board = orjson.loads((ROOT / "deploy" / "grafana" / "sluice.json").read_bytes())
+    return [
+        target["expr"].replace("$run", run_id).replace("$__rate_interval", f"{4 * EVERY_S:g}s")
+        for panel in board["panels"]
+        for target in panel["targets"]
+    ]
+
+
 def ages_s(scraped: Sequence[Sequence[Any]], samples: Sequence[Sample], value: Callable[[Sample], float | None]) -> Any:
     """How old the youngest sample with that value was at each scrape; endless where no sample has it."""
     return [
@@ -86,7 +101,10 @@ def ages_s(scraped: Sequence[Sequence[Any]], samples: Sequence[Sample], value: C
 
 @pytest.mark.timeout(900)
 def test_prometheus_stores_what_the_sampler_has_read(own_sluice: Sluice, prometheus: Path, tmp_path: Path) -> None:
-    """During a drain, figure by figure; once the run has ended, its figures are stale."""
+    """During a drain, figure by figure; once the run has ended, its figures are stale.
+
+    The dashboard's expressions have values then, but for the end-to-end latency, which is of a stream.
+    """
     assert own_sluice("up").status == 0
     port = free_port()
     own_sluice.start("page", "--port", str(port), "--runs", str(own_sluice.runs))
@@ -105,5 +123,8 @@ def test_prometheus_stores_what_the_sampler_has_read(own_sluice: Sluice, prometh
             say(f"{name}: {len(ages)} values, the oldest from {max(ages):.2f} s before")
             assert max(ages) <= OLDEST_S
             assert series(client, chosen, now_s) == []
+        loaded = [sample.at_s for sample in samples if sample.phase == "load"]
+        empty = [each for each in drawn(folder.name) if not series(client, each, loaded[len(loaded) // 2])]
+        assert set(empty) <= {f'sluice_end_to_end_latency_seconds{{run=~"{folder.name}"}}'}
         (under_way,) = series(client, f"sluice_run_under_way{{{of_run}}}", now_s)
         assert under_way["value"][1] == "0"

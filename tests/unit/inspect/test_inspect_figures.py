@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lab.inspect.figures import figures_of, of_partition
-from lab.inspect.readings import Copy, Node, Reading
+from lab.inspect.figures import Figures, Processor, figures_of, of_partition
+from lab.inspect.readings import Copy, Ingest, Node, Reading
 from lab.records.samples import KafkaSample, SinkSample
 
 
@@ -30,9 +30,19 @@ def copy(shard: str, *, node: str = "n1", primary: bool = True, **counters: int)
     return Copy(shard, node, primary, counters)
 
 
-def node(ingest: Mapping[str, tuple[int, int]] | None = None, **figures: int) -> Node:
+def node(ingest: Mapping[str, Ingest] | None = None, **figures: int) -> Node:
     """A data node."""
     return Node("es-1", "10.0.0.1", ("ingest", "data_hot"), figures, ingest or {})
+
+
+def ingesting(before: Mapping[str, Ingest], after: Mapping[str, Ingest]) -> Figures:
+    """Figures of a window in which 500 documents are indexed."""
+    return figures_of(
+        [
+            Reading(at_s=at_s, nodes={"n1": node(ingest)}, copies=(copy("orders/0", index_total=documents),))
+            for at_s, ingest, documents in ((1_009.0, before, 0), (1_019.0, after, 500))
+        ]
+    )
 
 
 def sink_metrics(bulk_requests: int) -> SinkSample:
@@ -151,11 +161,12 @@ FILLED = copy("orders/0", node="n2", primary=False, index_total=5_000)
         ({"copies": (copy("orders/1", index_total=2_000),)}, "orders/0"),
         ({"copies": (copy("orders/0", index_total=1_000), FILLED)}, "orders/0"),
         ({"nodes": {"n1": node(uptime_ms=700)}}, "es-1"),
-        ({"nodes": {"n1": node({"parse": (10, 8)}, uptime_ms=90_000)}}, "es-1"),
+        ({"nodes": {"n1": node({"parse": Ingest(10, 8)}, uptime_ms=90_000)}}, "es-1"),
+        ({"nodes": {"n1": node({"parse": Ingest(12, 8, {(1, "set"): 6})}, uptime_ms=90_000)}}, "es-1"),
         ({"kafka": kafka((30, 20))}, "orders-0"),
         ({"sink": sink_metrics(10)}, "the sink's metrics"),
     ],
-    ids=["fell", "moved", "demoted", "lost", "filled", "node", "pipeline", "topic", "task"],
+    ids=["fell", "moved", "demoted", "lost", "filled", "node", "pipeline", "processor", "topic", "task"],
 )
 def test_what_begins_to_count_again_is_named_and_figures_are_of_the_longest_stretch_without_it(
     again: dict[str, Any], name: str
@@ -164,7 +175,7 @@ def test_what_begins_to_count_again_is_named_and_figures_are_of_the_longest_stre
     before = Reading(
         at_s=1_000.0,
         copies=(copy("orders/0", index_total=1_000),),
-        nodes={"n1": node({"parse": (11, 7)}, uptime_ms=90_000)},
+        nodes={"n1": node({"parse": Ingest(11, 7, {(1, "set"): 7})}, uptime_ms=90_000)},
         kafka=kafka((100, 90)),
         sink=sink_metrics(11),
     )
@@ -232,7 +243,7 @@ def test_disks_of_one_node_are_busy_on_average() -> None:
 def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
     """Gauges are averaged, counters have grown."""
     first, second = (
-        node({"p": (0, ms)}, write_threads=4, write_active=active, write_rejected=rejected)
+        node({"p": Ingest(0, ms)}, write_threads=4, write_active=active, write_rejected=rejected)
         for active, rejected, ms in ((4, 11, 100), (1, 24, 350))
     )
 
@@ -258,14 +269,32 @@ def test_what_was_not_read_is_not_known() -> None:
 @pytest.mark.parametrize(("passed", "ingest_time_s"), [(500, 0.25), (5_000, 0.025), (50, 0.25)])
 def test_of_a_pipeline_that_other_indices_share_the_time_per_document_counts(passed: int, ingest_time_s: float) -> None:
     """500 documents are indexed here, and so many pass the pipeline in 250 ms."""
-    before, after = (node({"p": ingest}) for ingest in ((7, 100), (7 + passed, 350)))
-    counted = [(copy("orders/0", index_total=documents),) for documents in (0, 500)]
-
-    figures = figures_of(
-        [
-            Reading(at_s=1_009.0, nodes={"n1": before}, copies=counted[0]),
-            Reading(at_s=1_019.0, nodes={"n1": after}, copies=counted[1]),
-        ]
-    )
+    figures = ingesting({"p": Ingest(7, 100)}, {"p": Ingest(7 + passed, 350)})
 
     assert figures.ingest_time_s == ingest_time_s
+
+
+def test_the_slowest_processor_is_named_with_its_share_of_the_time_in_all_pipelines() -> None:
+    """Of two with the same name by its place; of a pipeline that ten times as many documents pass, a tenth counts."""
+    parse = {(1, "set"): 7, (2, "script:enrich"): 900, (3, "set"): 11}
+    figures = ingesting(
+        {"parse": Ingest(7, 1_000, parse), "shared": Ingest(7, 50, {(1, "grok"): 50})},
+        {
+            "parse": Ingest(507, 1_100, {**parse, (1, "set"): 27, (3, "set"): 71}),
+            "shared": Ingest(5_007, 550, {(1, "grok"): 540}),
+        },
+    )
+
+    assert figures.slowest_processor == Processor("parse", "set", 3, share=0.4)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [{}, {(1, "grok"): 900}, {(1, "set"): 100}],
+    ids=["a server that lists none", "a pipeline replaced meanwhile", "processors that did nothing"],
+)
+def test_no_processor_is_named_where_the_figures_tell_of_none(after: Mapping[tuple[int, str], int]) -> None:
+    """What a replaced one took is not known."""
+    before = {(1, "set"): 100} if after else {}
+
+    assert ingesting({"p": Ingest(7, 100, before)}, {"p": Ingest(507, 1_000, after)}).slowest_processor is None

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lab.inspect.connector import POLL, Task
+from lab.inspect.figures import Processor
 from lab.inspect.limits import Pipeline, bottleneck_of, why_unknown
 from tests.unit.inspect.pipelines import (
     GRAMS,
@@ -188,6 +189,22 @@ def test_the_connector_s_own_pipeline_takes_the_place_of_the_index_s_default() -
     ]
 
     assert [each.tries[0].now for each in found if each] == ["parse and stamp", "mine and stamp"]
+
+
+def test_the_slowest_processor_of_an_ingest_pipeline_is_named_where_it_is_known() -> None:
+    """With its place, since names need not differ."""
+    slowest = Processor("parse", "script:enrich", 2, share=0.83)
+    known, unknown = bottleneck_of(with_figures(IN_PIPELINE, slowest_processor=slowest)), bottleneck_of(IN_PIPELINE)
+
+    assert known
+    assert unknown
+    assert known.evidence == unknown.evidence.replace(
+        "ms each,", "ms each (83 % in script:enrich, processor 2 of parse),"
+    )
+    assert [each.tries[0].why.rpartition("simplify ")[2] for each in (known, unknown)] == [
+        "script:enrich",
+        "its processors",
+    ]
 
 
 @pytest.mark.parametrize(

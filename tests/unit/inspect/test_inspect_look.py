@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler
 from itertools import count, pairwise
 from typing import Any
 from unittest.mock import Mock
+from urllib.parse import unquote
 
 import orjson
 import pytest
@@ -21,7 +22,7 @@ from lab.inspect import look as looking
 from lab.inspect import readings
 from lab.inspect.limits import Pipeline, bottleneck_of
 from lab.inspect.look import look
-from lab.inspect.readings import PipelineReader, Reading, watch
+from lab.inspect.readings import Ingest, PipelineReader, Reading, ingest_of, watch
 from lab.records.samples import KafkaSample
 from tests.unit.http_server import serving
 from tests.unit.inspect.pipelines import ONE_TASK
@@ -261,6 +262,28 @@ def test_pipelines_that_documents_pass_are_read_alone(served: Served, own: dict[
     assert set(re.findall(r"ingest\.pipelines\.(\w+)\.time_in_millis", asked)) == expected
 
 
+def test_a_dot_of_a_pipeline_s_name_is_no_step_of_the_filter(served: Served) -> None:
+    """As in the names of Elastic's integrations; unescaped, the answer would leave that pipeline out."""
+    served.answers[PIPELINES] = {"orders": {"settings": {"index.default_pipeline": "logs-nginx-1.2"}}}
+
+    inspected(served)
+
+    asked = next(query for query in served.queries if "ingest.pipelines" in query)
+    assert r"ingest.pipelines.logs-nginx-1\.2.processors.*.stats.time_in_millis" in unquote(asked)
+
+
+def test_processors_are_told_apart_by_place_and_name() -> None:
+    """Of those without a tag, several may have one name."""
+    listed = [
+        {name: {"type": "set", "stats": {"count": 3, "time_in_millis": ms}}}
+        for name, ms in (("set", 7), ("grok:line", 11), ("set", 1))
+    ]
+
+    read = ingest_of({"count": 3, "time_in_millis": 20, "processors": listed})
+
+    assert read == Ingest(3, 20, {(1, "set"): 7, (2, "grok:line"): 11, (3, "set"): 1})
+
+
 def test_opensearch_s_times_of_ingest_pipelines_are_not_taken(served: Served) -> None:
     """Each document has there the time of its whole bulk request: two thousand times too much."""
     served.answers |= {
@@ -312,19 +335,20 @@ def test_a_few_offsets_that_hold_no_record_are_no_backlog(
     held: tuple[int, ...], served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction's end has an offset; an idle connector would else look as one that does nothing."""
-    sample = KafkaSample(end_offset=17, committed_offset=15, partitions={"orders-0": (10, 9), "orders-1": (7, 6)})
+    places = {"orders-0": (10, 9), "orders-1": (7, 6), "orders-2": (5, 5)}
+    sample = KafkaSample(end_offset=22, committed_offset=20, partitions=places)
     monkeypatch.setattr(Offsets, "read", lambda _: sample)
     asked = []
 
-    def records(_: KafkaTopics, topic: str, first: dict[int, int]) -> list[Message]:
-        asked.append((topic, first))
+    def records(_: KafkaTopics, topic: str, first: dict[int, int], last: dict[int, int]) -> list[Message]:
+        asked.append((topic, first, last))
         return [Mock(Message, partition=lambda place=place: place) for place in held]
 
     monkeypatch.setattr(KafkaTopics, "records", records)
     served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
 
     pipeline = inspected(served)
-    assert asked == [("orders", {0: 9, 1: 6})]
+    assert asked == [("orders", {0: 9, 1: 6}, {0: 10, 1: 7})]
     assert pipeline.figures.backlog == (None if held else 0)
 
 

@@ -7,17 +7,22 @@ import orjson
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from lab import ROOT
-from lab.page.openmetrics import NAMES, exposition
+from lab.page.openmetrics import FIGURES, NAMES, exposition
 from lab.page.run import RunView
 from lab.page.security import METRICS
 from lab.records.samples import Sample
-from tests.unit.analysis.synthetic import Truth, samples
+from tests.unit.analysis.synthetic import Truth, samples, with_samples
 from tests.unit.page.run_folders import RUN_ID, append, begun, goes_on
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 SAMPLES = [sample for sample in samples(Truth()) if sample.phase == "load"]
 OF_RUN = {"run": RUN_ID, "profile": "quickstart"}
 """Labels without that of the variant, which is empty."""
+BOARD = orjson.loads((ROOT / "deploy" / "grafana" / "sluice.json").read_bytes())
+TARGETS = [target for panel in BOARD["panels"] for target in panel["targets"]]
+VARIABLES = BOARD["templating"]["list"]
+GRID_COLUMNS = 24
+"""Grafana's grid (`#GridPos` of `kinds/dashboard/dashboard_kind.cue`)."""
 
 
 def run_of(folder: Path, seen: list[Sample]) -> RunView:
@@ -58,18 +63,75 @@ def test_figures_are_those_of_the_newest_sample(tmp_path: Path) -> None:
     assert read["sluice_run_under_way"] == {(): 1.0}
 
 
+def exported(folder: Path) -> dict[str, list[dict[str, str]]]:
+    """Labels of each figure that the endpoint has of a sample with everything, by the figure's name."""
+
+    def everything(sample: Sample) -> dict[str, object]:
+        ages = {"record_age_ms_p50": 7.0, "record_age_ms_p99": 71.0}
+        processes = {
+            name: process.model_copy(update={"disk_read_bytes": 13}) for name, process in sample.processes.items()
+        }
+        return {"sink": sample.sink and sample.sink.model_copy(update=ages), "processes": processes}
+
+    seen = with_samples(SAMPLES, everything)
+    content, _ = exposition(run_of(folder, seen), "batch=500", seen[-1].at_s, OPENMETRICS)
+    labels: dict[str, list[dict[str, str]]] = {}
+    for family in text_string_to_metric_families(content.decode()):
+        for sample in family.samples:
+            labels.setdefault(sample.name, []).append(sample.labels)
+    assert set(labels) == NAMES | {"sluice_run_info", "sluice_run_under_way"}
+    return labels
+
+
 def test_what_is_drawn_exists(tmp_path: Path) -> None:
-    """Each figure of the dashboard's expressions is one that the endpoint has."""
-    board = orjson.loads((ROOT / "deploy" / "grafana" / "sluice.json").read_bytes())
-    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    expressions += [variable["definition"] for variable in board["templating"]["list"] if "definition" in variable]
-    drawn = {name for text in expressions for name in re.findall(r"sluice_\w+", text)}
-    assert drawn <= NAMES | {"sluice_run_info", "sluice_run_under_way"}
-    assert set(figures(run_of(tmp_path, SAMPLES), SAMPLES[-1].at_s)) <= NAMES | {
-        "sluice_run_info",
-        "sluice_run_under_way",
-    }
-    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    """Each selector of the dashboard, each value of a label in it, and each label of a legend."""
+    labels = exported(tmp_path)
+    for target in TARGETS:
+        selectors = re.findall(r"(\w+)\{([^}]*)\}", target["expr"])
+        assert len(selectors) == target["expr"].count("sluice_")
+        for name, matchers in selectors:
+            for label, values in re.findall(r'(\w+)=~?"([^"]*)"', matchers):
+                there = {of[label] for of in labels[name]}
+                assert (label, values) == ("run", "$run") or set(values.split("|")) <= there
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= set(labels[name][0])
+    (query,) = (variable["query"]["query"] for variable in VARIABLES if variable["type"] == "query")
+    assert query == "label_values(sluice_run_info, run)"
+    assert "run" in labels["sluice_run_info"][0]
+
+
+def test_each_gauge_is_drawn() -> None:
+    """As it is; of counters their growth."""
+    drawn = {target["expr"] for target in TARGETS}
+    for figure in FIGURES:
+        assert figure.counts or f'sluice_{figure.name}{{run=~"$run"}}' in drawn, figure.name
+    for expression in drawn:
+        counters = re.findall(r"sluice_\w+_total", expression)
+        assert len(re.findall(r"rate\(sluice_\w+_total\{[^}]*\}\[\$__rate_interval\]\)", expression)) == len(counters)
+
+
+def test_the_state_of_a_run_is_asked_for_at_this_instant() -> None:
+    """The last value of a run that another one followed may be that it is under way."""
+    (stat,) = (panel for panel in BOARD["panels"] if panel["type"] == "stat")
+    assert [(target["instant"], target["range"]) for target in stat["targets"]] == [(True, False)]
+    assert {target.get("instant", False) for target in TARGETS if target not in stat["targets"]} == {False}
+
+
+def test_the_dashboard_asks_the_data_source_that_its_reader_chooses() -> None:
+    """Its panels stand beside each other, and each has a number of its own."""
+    (source,) = (variable["name"] for variable in VARIABLES if variable["type"] == "datasource")
+    asking = [*BOARD["panels"], *(variable for variable in VARIABLES if variable["type"] == "query")]
+    assert {(of["datasource"]["type"], of["datasource"]["uid"]) for of in asking} == {("prometheus", f"${{{source}}}")}
+    assert all("datasource" not in target for target in TARGETS)
+    places = [
+        (x, y)
+        for panel in BOARD["panels"]
+        for at in [panel["gridPos"]]
+        for x in range(at["x"], at["x"] + at["w"])
+        for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(set(places)) == len(places)
+    assert max(x for x, _ in places) < GRID_COLUMNS
+    assert len({panel["id"] for panel in BOARD["panels"]}) == len(BOARD["panels"])
 
 
 def test_a_run_that_has_ended_has_no_last_values(tmp_path: Path) -> None:
