@@ -88,15 +88,27 @@ def test_servers_for_which_there_is_memory_stay_beside_others(stack: LocalStack,
     ours, both = Local(stack), (QUICKSTART, LARGE)
     with ours.held():
         first, second = (ours.target(profile, both) for profile in both)
-        assert first.endpoints == stack.endpoints()
+        assert first.process_ids() == pids(stack)
         other = stack.beside(1)
         assert (second.child_environment, second.process_ids()) == ({STACK_MARKER: str(other.folder)}, pids(other))
         assert len({*first.process_ids().values(), *second.process_ids().values()}) == 6
         assert ours.target(LARGE, both).process_ids() == second.process_ids()
         state = other.state()
         assert state is not None
-        assert (state.kept, ours.run_together(both)) == (False, True)
+        assert not state.kept
     assert (len(pids(stack)), pids(other)) == (3, {})
+
+
+def test_memory_of_all_servers_that_run_is_theirs(stack: LocalStack, machine: SimpleNamespace) -> None:
+    """Of the first and of those beside them, once each."""
+    machine.free_mb = SMALL_MB + LARGE_MB + 2048
+    ours, both = Local(stack), (QUICKSTART, LARGE)
+    for profile in both:
+        ours.target(profile, both)
+    machine.free_mb -= 6 * 1009
+    assert ours.run_together(both)
+    machine.free_mb -= 1
+    assert not ours.run_together(both)
 
 
 @pytest.mark.parametrize("has_memory", [True, False])
