@@ -77,7 +77,7 @@ class Local(Servers):
             )
         dead = sorted(entry.spec.name for entry in state.servers if not entry.alive)
         if dead:
-            raise StackError(f"{', '.join(dead)}: has stopped; restart it with: ./sluice restart {dead[0]}")
+            raise StackError(f"{' and '.join(dead)} ended; restart with: ./sluice restart {dead[0]}")
         return self._stack.endpoints()
 
     @contextlib.contextmanager
@@ -174,7 +174,7 @@ class Local(Servers):
                     version=spec.version,
                     pid=pid,
                     command_line_options=spec.options,
-                    vector_instructions=spec.server_log and vector_instructions(spec.server_log),
+                    vector_instructions=vector_instructions(spec.server_log) if spec.server_log else None,
                 )
                 for pid, spec in specs.items()
             ],

@@ -36,14 +36,14 @@ def test_only_servers_of_up_are_found(stack: LocalStack, message: MakeMessage) -
     assert ours.endpoints() == stack.endpoints()
 
 
-def test_servers_of_up_that_have_stopped_are_named(stack: LocalStack, message: MakeMessage) -> None:
+def test_servers_of_up_that_have_ended_are_named(stack: LocalStack, message: MakeMessage) -> None:
     """With what to do of the first."""
     start(stack)
     for name in ("kafka", "connect"):
         kill(stack, name)
     with pytest.raises(StackError) as error:
         Local(stack).endpoints()
-    assert str(error.value) == message("connect", "kafka", "./sluice restart connect")
+    assert str(error.value) == message("connect and kafka", "./sluice restart connect")
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["of up", "of the command"])

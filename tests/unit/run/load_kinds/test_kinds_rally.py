@@ -52,7 +52,7 @@ class Race:
         self.calls: list[str] = []
         self.given: dict[str, Any] = {}
         self.shown: list[tuple[object, ...]] = []
-        self.program = Recorder(self.calls, "Rally", start=4099, last_lines=LOG_LINES)
+        self.program: Any = Recorder(self.calls, "Rally", start=4099, last_lines=LOG_LINES)
         self.program.__dict__.update(ended_s=None)
         monkeypatch.setattr(rally, "Program", self.make)
         monkeypatch.setattr(rally, "esrally", lambda: "/opt/esrally")
@@ -64,7 +64,7 @@ class Race:
         self.load.run = replace(self.load.run, progress=cast("Any", progress))
         self.folder = folder / "rally"
 
-    def make(self, command: tuple[str, ...], **given: Any) -> Recorder:
+    def make(self, command: tuple[str, ...], **given: Any) -> Any:
         """Make the program."""
         self.given = {"command": command, **given}
         return self.program
