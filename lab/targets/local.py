@@ -57,14 +57,14 @@ class Local(Servers):
         if profile.elasticsearch.distribution != OFFICIAL:
             # Once the archive is here, its own JDK is known.
             fitting_java(shape_of(profile), read_lock(), find_jdks())
-        if lack := why_not_here(profile, ROOT):
-            raise ProfileError(lack)
-        if refusal := refusal_among_first(profile):
-            raise ProfileError(refusal)
-        if refusals := tuple(override_refusals(profile)):
-            raise ProfileError("\n".join(refusals))
-        if lacks := tuple(self._stack.groups.lacks(Bounds(**profile.elasticsearch.bounds))):
-            raise ProfileError("\n".join(lacks))
+        refusals = (
+            why_not_here(profile, ROOT),
+            refusal_among_first(profile),
+            *override_refusals(profile),
+            *self._stack.groups.lacks(Bounds(**profile.elasticsearch.bounds)),
+        )
+        if stated := [refusal for refusal in refusals if refusal]:
+            raise ProfileError("\n".join(stated))
         return profile
 
     def endpoints(self) -> Endpoints:
@@ -77,7 +77,7 @@ class Local(Servers):
             )
         dead = sorted(entry.spec.name for entry in state.servers if not entry.alive)
         if dead:
-            raise StackError(f"{', '.join(dead)}: has stopped; restart it with: ./sluice restart {dead[0]}")
+            raise StackError(f"{' and '.join(dead)} ended; restart with: ./sluice restart {dead[0]}")
         return self._stack.endpoints()
 
     @contextlib.contextmanager
@@ -85,13 +85,12 @@ class Local(Servers):
         """Hold them for this command; those that `up` has not started are stopped at the end."""
         with self._stack.exclusively():
             self._stack.remove_leftovers()
-            state = self._stack.state()
-            self.stay = state is not None and state.kept
+            self.stay = not self.may_be_started_anew()
             self._ran_before = {entry.pid for entry in self._stack.servers()}
             try:
                 yield
             finally:
-                self._stop()
+                self.stop()
 
     def may_be_started_anew(self) -> bool:
         """Those that `up` has started are somebody's beyond this command."""
@@ -100,10 +99,7 @@ class Local(Servers):
 
     def stop(self) -> None:
         """Stop all but those that `up` has started; the next target starts others."""
-        self._stop()
         self._stacks.clear()
-
-    def _stop(self) -> None:
         with uninterrupted(), StackDisplay().showing() as progress:
             if self.stay:
                 self._stack.stop_beside(progress)
@@ -146,12 +142,10 @@ class Local(Servers):
 
     def _available_mb(self) -> int:
         """Memory that nothing else has taken."""
-        running_mb = sum(process.memory_info().rss // 2**20 for process in self._running())
-        return int(psutil.virtual_memory().available // 2**20 + running_mb)
-
-    def _running(self) -> list[psutil.Process]:
         entries = (entry for stack in {self._stack, *self._stacks.values()} for entry in stack.servers())
-        return [process for entry in entries if (process := entry.process())]
+        running = [process for entry in entries if (process := entry.process())]
+        taken = sum(process.memory_info().rss for process in running)
+        return int(psutil.virtual_memory().available + taken) // 2**20
 
     def _stack_of(self, profile: Profile, beside: Collection[Profile]) -> LocalStack:
         """The servers of a profile: one that is stopped for another and started again comes back cold."""
@@ -168,10 +162,7 @@ class Local(Servers):
         shape = replace(shape_of(profile), plugin_folders=plugin_folders(profile, *beside))
         with StackDisplay().showing() as progress:
             endpoints = stack.ensure(shape, kept=self.stay and stack is self._stack, progress=progress)
-        state = stack.state()
-        if state is None:
-            raise StackError("the servers' state file has vanished while they were starting")
-        specs = {entry.pid: entry.spec for entry in state.servers}
+        specs = {entry.pid: entry.spec for entry in stack.servers()}
         return Target(
             name="local",
             endpoints=endpoints,
@@ -183,11 +174,7 @@ class Local(Servers):
                     version=spec.version,
                     pid=pid,
                     command_line_options=spec.options,
-                    vector_instructions=(
-                        vector_instructions(spec.server_log)
-                        if spec.kind == "elasticsearch" and spec.server_log
-                        else None
-                    ),
+                    vector_instructions=vector_instructions(spec.server_log) if spec.server_log else None,
                 )
                 for pid, spec in specs.items()
             ],

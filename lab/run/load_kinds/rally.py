@@ -5,6 +5,7 @@ import shutil
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,7 @@ from lab.run.load.rally.track import (
 from lab.run.load_kinds.base import Clients, Latest, Loading, Steps
 from lab.run.phases import RunContext
 
-BEGINS_WITHIN_S = 300.0
-ENDS_WITHIN_S = 300.0
+PATIENCE_S = 300.0
 """Rally waits 20 s and more by itself, before it sends and after."""
 POLL_S = 0.1
 ACTORS = ("127.0.0.1", 1900)
@@ -50,9 +50,17 @@ class RallyLoading(Loading[Rally]):
         super().__init__(run, clients, section)
         self.rally: RallyLoad | None = None
         self._folder = run.folder.path.absolute() / "rally"
-        self._corpus = Corpus(0, 0, 0)
-        self._prepared_s = 0.0
-        self._command: Program | None = None
+        self._words = self._folder / "command.json"
+        # It writes into the folder alone.
+        places = {"RALLY_HOME": str(self._folder), "TMPDIR": str(self._folder / "tmp")}
+        self._program = Program(
+            (sys.executable, "-P", family.__file__, str(self._words)),
+            name="Rally",
+            log=run.folder.path / LOG,
+            folder=self._folder,
+            environment={**run.target.child_environment, **places},
+            clock=CLOCK.now_s,
+        )
 
     def phases(self, latest: Latest) -> Steps:
         """Write the corpus and start Rally; then follow the index until it has everything."""
@@ -60,20 +68,15 @@ class RallyLoading(Loading[Rally]):
         yield "load", lambda: self.follow(latest)
 
     def start(self) -> None:
-        """Write the corpus and start Rally; return once Rally has sent a document.
+        """Write the corpus and start Rally; return once Rally has sent a document: what it did before is no load.
 
         Raises:
             StackError: The corpus has no room, or Rally fails.
         """
         started_s = time.monotonic()
-        command = self._started()
-        self._wait_for_first(command)
-        self._prepared_s = time.monotonic() - started_s
-
-    def _started(self) -> Program:
-        run, documents = self.run, self.run.dataset.documents
+        run = self.run
         refuse_foreign_actors()
-        run.progress.begin("fill", "writing Rally's corpus", documents)
+        run.progress.begin("fill", "writing Rally's corpus", run.dataset.documents)
         (self._folder / "tmp").mkdir(parents=True)
         self._corpus = write_corpus(run.dataset, self._folder, run.names.index, run.progress.update)
         write_track(self._folder, self.section, self._corpus)
@@ -84,30 +87,26 @@ class RallyLoading(Loading[Rally]):
             run.target.endpoints.elasticsearch_urls,
             run.folder.run_id,
         )
-        words = self._folder / "command.json"
-        words.write_text(json.dumps(race), "utf-8")
-        self._command = Program(
-            (sys.executable, "-P", family.__file__, str(words)),
-            name="Rally",
-            log=run.folder.path / LOG,
-            folder=self._folder,
-            environment={**run.target.child_environment, **own_places(self._folder)},
-            clock=CLOCK.now_s,
-        )
-        run.children["rally"] = self._command.start()
-        return self._command
+        self._words.write_text(json.dumps(race), "utf-8")
+        run.children["rally"] = self._program.start()
+        run.progress.begin("fill", "Rally prepares", None)
+        self._wait_until(self._has_sent, "sent nothing")
+        self._prepared_s = time.monotonic() - started_s
 
-    def _wait_for_first(self, command: Program) -> None:
-        """Return once Rally has sent a document; what it does before is no part of the load."""
-        self.run.progress.begin("fill", "Rally prepares", None)
-        deadline = time.monotonic() + BEGINS_WITHIN_S
+    def _has_sent(self) -> bool:
         path = f"/{self.run.names.index}/_stats/indexing?filter_path=_all.primaries.indexing.index_total"
-        while command.ended_s is None:
-            command.check()
-            if self.clients.cluster.request("GET", path)[1]["_all"]["primaries"]["indexing"]["index_total"]:
+        stats = self.clients.cluster.request("GET", path)[1]
+        return bool(stats["_all"]["primaries"]["indexing"]["index_total"])
+
+    def _wait_until(self, happened: Callable[[], bool], failure: str) -> None:
+        """Return once it has happened, or Rally has ended; raises StackError if Rally fails, or neither comes."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while True:
+            self._program.check()
+            if self._program.ended_s is not None or happened():
                 return
-            if time.monotonic() > deadline:
-                raise StackError(f"Rally: sent nothing within {BEGINS_WITHIN_S:.0f} s", command.last_lines())
+            if time.monotonic() > deadline_s:
+                raise StackError(f"Rally: {failure} within {PATIENCE_S:.0f} s", self._program.last_lines())
             self.run.progress.update(0)
             time.sleep(POLL_S)
 
@@ -117,14 +116,13 @@ class RallyLoading(Loading[Rally]):
         Raises:
             StackError: Rally fails, or nothing moves any more.
         """
-        command, run, documents = self._command, self.run, self.run.dataset.documents
-        assert command is not None  # noqa: S101 - it was started
+        run, documents = self.run, self.run.dataset.documents
         run.progress.begin("load", "indexing", documents)
         watch = DrainWatch(documents, self.section.timeout_s, goal="indexed")
         while not watch.done(latest()):
-            command.check()
-            if command.ended_s is not None:
-                wait_for_sample_after(command.ended_s, latest)
+            self._program.check()
+            if self._program.ended_s is not None:
+                wait_for_sample_after(self._program.ended_s, latest)
                 return
             run.progress.update(watch.position, watch.detail)
             time.sleep(POLL_S)
@@ -140,16 +138,9 @@ class RallyLoading(Loading[Rally]):
         Raises:
             StackError: Rally fails, does not end, or leaves no report.
         """
-        command, run = self._command, self.run
-        assert command is not None  # noqa: S101 - it was loaded
+        run = self.run
         run.progress.begin("settle", "waiting for Rally's report", None)
-        deadline = time.monotonic() + ENDS_WITHIN_S
-        while command.ended_s is None:
-            command.check()
-            if time.monotonic() > deadline:
-                raise StackError(f"Rally: has not ended within {ENDS_WITHIN_S:.0f} s", command.last_lines())
-            run.progress.update(0)
-            time.sleep(POLL_S)
+        self._wait_until(lambda: False, "has not ended")
         self.stop()
         kept = run.folder.path / RACE
         try:
@@ -162,7 +153,9 @@ class RallyLoading(Loading[Rally]):
 
     def refusals(self) -> tuple[str, ...]:
         """One sentence if Rally counts errors."""
-        return race_errors(self.rally)
+        if self.rally is None or not self.rally.error_percent:
+            return ()
+        return (f"Rally counts {self.rally.error_percent:g} % of its bulk requests as failed; its log is {LOG}",)
 
     def record(self) -> dict[str, Any]:
         """The fields of `Run` about a load through Rally."""
@@ -171,15 +164,9 @@ class RallyLoading(Loading[Rally]):
     def stop(self) -> None:
         """Stop whatever is left of Rally, and remove the corpus; Rally's own logs stay if the race has failed."""
         self.run.children.pop("rally", None)
-        if self._command is not None:
-            self._command.stop()
+        self._program.stop()
         for path in self._folder.glob(f"{CORPUS}*"):
             path.unlink(missing_ok=True)
-
-
-def own_places(folder: Path) -> dict[str, str]:
-    """Environment in which Rally writes into the folder alone."""
-    return {"RALLY_HOME": str(folder), "TMPDIR": str(folder / "tmp")}
 
 
 def refuse_foreign_actors() -> None:
@@ -210,10 +197,3 @@ def rally_record(race: Path, load: Rally, corpus: Corpus, *, entities: int, prep
         prepared_s=prepared_s,
         error_percent=errors[0],
     )
-
-
-def race_errors(rally: RallyLoad | None) -> tuple[str, ...]:
-    """One sentence if Rally counts errors."""
-    if rally is None or not rally.error_percent:
-        return ()
-    return (f"Rally counts {rally.error_percent:g} % of its bulk requests as failed; its log is {LOG}",)

@@ -130,7 +130,7 @@ class NumberedDocuments(Dataset):
 
     def routings(self, numbers: NDArray[np.int64]) -> list[str | None]:
         """The routing of each of these documents."""
-        return [self._routings[number] for number in numbers.tolist()]
+        return [self._routings[number] if self.is_routed else None for number in numbers.tolist()]
 
     def groups(self, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The key as a number."""

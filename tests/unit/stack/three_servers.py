@@ -19,22 +19,34 @@ ALL = StackShape()
 
 @dataclasses.dataclass
 class Wanted:
-    """What the stack is told that its servers shall be."""
+    """What the stack is told that its servers shall be.
+
+    Attributes:
+        shapes: What was asked for, in this order.
+    """
 
     folder: Path
     specs: dict[str, ServerSpec] = dataclasses.field(default_factory=dict)
     unready: set[str] = dataclasses.field(default_factory=set)
     refusal: StackError | None = None
+    shapes: list[StackShape] = dataclasses.field(default_factory=list)
 
     def change(self, name: str, **changes: object) -> None:
         """Another specification for one server."""
         self.specs[name] = self.specs[name].model_copy(update=changes)
 
-    def answer(self, *_: object, **__: object) -> tuple[ServerSpec, ...]:
+    def answer(self, shape: StackShape, **_: object) -> tuple[ServerSpec, ...]:
         """The specifications, or the refusal."""
+        self.shapes.append(shape)
         if self.refusal:
             raise self.refusal
         return tuple(self.specs.values())
+
+
+def start(stack: LocalStack, *, kept: bool = True) -> None:
+    """Start servers as `./sluice up` does, or a run."""
+    with stack.exclusively():
+        stack.ensure(ALL, kept=kept)
 
 
 def pids(stack: LocalStack) -> dict[str, int]:

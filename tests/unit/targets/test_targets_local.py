@@ -1,96 +1,18 @@
-"""Servers that end while a command uses them, and servers that run twice."""
+"""What a profile may ask of the servers of this machine, before any is started."""
 
-import contextlib
 from pathlib import Path
 
 import pytest
 
 from lab.engines import Release
 from lab.engines.opensearch import OPENSEARCH
-from lab.errors import ProfileError, StackError
-from lab.profiles import load_profile
+from lab.errors import ProfileError
+from lab.profiles import Profile, load_profile
+from lab.stack.artifacts import read_lock
 from lab.stack.local import LocalStack
-from lab.targets.local import Local, ServerWatch, shape_of
-from tests.unit.clients.rest_server import Time
-from tests.unit.messages import MakeMessage
-from tests.unit.stack.three_servers import ALL, Wanted, kill
-
-
-def test_servers_that_run_are_no_word_worth(stack: LocalStack) -> None:
-    """However often it is asked."""
-    stack.ensure(ALL, kept=True)
-    time = Time()
-    watch = ServerWatch(stack, time.clock)
-    for _ in range(7):
-        assert watch.check() == ""
-        time.sleep(11)
-
-
-def test_a_server_that_has_ended_is_named_at_once_and_may_come_back(stack: LocalStack, message: MakeMessage) -> None:
-    """With what to do; a server that ends later has half a minute of its own."""
-    stack.ensure(ALL, kept=True)
-    time = Time()
-    watch = ServerWatch(stack, time.clock)
-    watch.check()
-    for _ in range(3):
-        kill(stack, "kafka")
-        time.sleep(1)
-        assert watch.check() == message("kafka ended", "./sluice restart")
-        time.sleep(29)
-        assert watch.check() == message("kafka ended", "./sluice restart")
-        stack.restart("kafka")
-        time.sleep(1)
-        assert watch.check() == ""
-
-
-def test_a_server_that_stays_away_is_an_error_with_the_end_of_its_log(
-    stack: LocalStack, wanted: Wanted, message: MakeMessage
-) -> None:
-    """After half a minute, not after the two that a server which does not answer is asked again."""
-    stack.ensure(ALL, kept=True)
-    time = Time()
-    watch = ServerWatch(stack, time.clock)
-    log = wanted.specs["connect"].log_file
-    log.write_text("OutOfMemoryError\n")
-    kill(stack, "connect")
-    watch.check()
-    time.sleep(31)
-    with pytest.raises(StackError) as failure:
-        watch.check()
-    assert str(failure.value) == message("connect", log)
-    assert failure.value.log_lines == ("OutOfMemoryError",)
-
-
-def test_servers_that_were_stopped_are_said_to_be(stack: LocalStack, message: MakeMessage) -> None:
-    """Nobody starts those again, so that there is nothing to wait for."""
-    stack.ensure(ALL, kept=True)
-    watch = ServerWatch(stack, Time().clock)
-    stack.stop()
-    with pytest.raises(StackError) as failure:
-        watch.check()
-    assert str(failure.value) == message()
-
-
-@pytest.mark.parametrize(
-    ("overrides", "facts"),
-    [
-        ((), ()),
-        (("index.number_of_shards=2",), ()),
-        (("load.via=rally",), ("Rally",)),
-        (("load.mode=stream", "load.rate_docs_per_s=601"), ("drains",)),
-        (("elasticsearch.version=9.5.3",), ("version",)),
-        (("elasticsearch.heap_mb=512000",), ("version",)),
-    ],
-    ids=["the same", "another index", "Rally", "a stream", "another version", "another heap"],
-)
-def test_runs_at_the_same_time_are_drains_on_servers_of_one_kind(
-    stack: LocalStack, overrides: tuple[str, ...], facts: tuple[object, ...], message: MakeMessage
-) -> None:
-    """Each set has the servers of both."""
-    profiles = [load_profile("quickstart"), load_profile("quickstart", overrides=overrides)]
-    with pytest.raises(ProfileError) if facts else contextlib.nullcontext() as error:
-        Local(stack).refuse_duets(profiles)
-    assert (error and str(error.value)) == (message(*facts) if facts else None)
+from lab.stack.shape import StackShape
+from lab.targets.local import Local, shape_of
+from tests.unit.messages import Naming
 
 
 @pytest.fixture
@@ -140,10 +62,69 @@ def test_a_codec_of_a_plugin_may_be_in_a_distribution(stack: LocalStack, archive
     assert Local(stack).fitted(load_profile("quickstart", overrides=overrides)).index["codec"] == "zstd"
 
 
-def test_two_sets_of_servers_need_memory_for_both(stack: LocalStack) -> None:
-    """It is known before any is started."""
-    large = load_profile("quickstart", overrides=("elasticsearch.heap_mb=512000",))
-    with pytest.raises(
-        ProfileError, match=r"^--duets: 1,\d{3},\d{3} MB of memory are needed, [\d,]+ MB are available$"
-    ):
-        Local(stack).refuse_duets([large, large])
+# --- what is refused before anything is started -----------------------------------------------------------------------
+
+
+BOUND = {"memory_limit_mb": 3001}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "cluster", "facts"),
+    [
+        (("elasticsearch.java=11",), {}, ("elasticsearch.java", 11)),
+        (("sink.plugin_path=/nowhere",), {}, ("sink.plugin_path", "/nowhere")),
+        (("maintain={action: deploy, index_node: elasticsearch-7}",), {}, ("elasticsearch-7",)),
+        (("sink.config.producer.override.batch.sizes=0",), {}, ("sink.config.producer.override.batch.sizes",)),
+        ((), BOUND, ("elasticsearch.memory_limit_mb", 3001)),
+        ((f"opensearch={read_lock().releases(OPENSEARCH)[-1].version}", "index.codec=zstd"), {}, ("index.codec",)),
+    ],
+    ids=["Java", "plugins", "node", "client", "bound", "codec"],
+)
+def test_what_this_machine_lacks_is_refused(
+    overrides: tuple[str, ...], cluster: dict[str, object], facts: tuple[object, ...], stack: LocalStack
+) -> None:
+    """The small distributions have no plugins; other modules hold the words."""
+    with pytest.raises(ProfileError) as refusal:
+        Local(stack).fitted(bounded(load_profile("quickstart", overrides=overrides), cluster))
+    assert str(refusal.value) == Naming(*facts)
+    assert stack.state() is None
+
+
+def bounded(profile: Profile, cluster: dict[str, object]) -> Profile:
+    """The profile with bounds, which a loaded one has for queries alone."""
+    return profile.model_copy(update={"elasticsearch": profile.elasticsearch.model_copy(update=cluster)})
+
+
+def test_everything_that_this_machine_lacks_is_told_at_once(stack: LocalStack) -> None:
+    """A line each."""
+    overrides = ("sink.plugin_path=/nowhere", "sink.config.producer.override.batch.sizes=0")
+    with pytest.raises(ProfileError) as refusal:
+        Local(stack).fitted(bounded(load_profile("quickstart", overrides=overrides), BOUND))
+    assert len(str(refusal.value).splitlines()) == 3
+
+
+def test_the_java_of_an_official_distribution_is_not_judged_beforehand(stack: LocalStack) -> None:
+    """Its archive brings one, once it is here."""
+    overrides = ("elasticsearch.distribution=official", "elasticsearch.java=11")
+    assert Local(stack).fitted(load_profile("quickstart", overrides=overrides)).elasticsearch.java == 11
+
+
+def test_the_servers_are_those_that_the_profile_asks_for() -> None:
+    """Heaps of the broker and of the worker are always the same."""
+    overrides = (
+        "elasticsearch.version=9.5.3",
+        "elasticsearch.java=21",
+        "elasticsearch.data_nodes=3",
+        "elasticsearch.heap_mb=1013",
+        "elasticsearch.node_settings={node.processors: 1}",
+        "elasticsearch.distribution=official",
+    )
+    profile = load_profile("quickstart", overrides=overrides)
+    assert shape_of(profile) == StackShape(
+        release=profile.release,
+        elasticsearch_java=21,
+        data_nodes=3,
+        elasticsearch_heap_mb=1013,
+        node_settings={"node.processors": 1},
+        distribution="official",
+    )

@@ -84,7 +84,7 @@ def why_not_rally_on(endpoints: Endpoints, profile: Profile) -> str | None:
         with closing(cluster_of(endpoints, ANSWERS_WITHIN_S)) as cluster:
             cluster.request("GET", "/", patience_s=0)
     except StackError as error:
-        return f"load.via: rally: {url}: GET /: {error}; expected an answer, with which Rally begins"
+        return f"load.via: rally: {url}: {error}; expected an answer to GET /, with which Rally begins"
     return None
 
 

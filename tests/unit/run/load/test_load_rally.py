@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,17 +15,28 @@ import psutil
 import pytest
 
 from lab.endpoints import Access, Endpoints, HttpAccess
+from lab.engines.elasticsearch import ELASTICSEARCH
+from lab.engines.opensearch import OPENSEARCH
 from lab.errors import StackError
 from lab.profiles import Dataset, Direct, Profile, Rally
 from lab.profiles.models import Elasticsearch
 from lab.records.run import RallyLoad
 from lab.run.load.bodies import prepare_bodies
 from lab.run.load.rally import family
-from lab.run.load.rally.program import ESRALLY, why_not_rally, why_not_rally_here, why_not_rally_on, why_not_version
+from lab.run.load.rally.program import (
+    ESRALLY,
+    version_text,
+    why_not_engine,
+    why_not_rally,
+    why_not_rally_here,
+    why_not_rally_on,
+    why_not_version,
+)
 from lab.run.load.rally.track import CORPUS, Corpus, race_command, race_file, with_port, write_corpus, write_track
 from lab.run.load_kinds import rally
-from lab.run.load_kinds.rally import race_errors, rally_record, refuse_foreign_actors
+from lab.run.load_kinds.rally import rally_record, refuse_foreign_actors
 from producers.registry import make_dataset
+from tests.unit.clients.rest_server import rest
 from tests.unit.messages import MakeMessage
 
 BOOKS = 1009
@@ -78,11 +90,20 @@ def test_the_corpus_holds_the_operations_of_a_direct_load(tmp_path: Path) -> Non
     assert told == [1000]
 
 
+def test_a_corpus_that_cannot_be_written_is_one_sentence(tmp_path: Path, message: MakeMessage) -> None:
+    """With the file, and why."""
+    (tmp_path / CORPUS).mkdir()
+    with pytest.raises(StackError) as failure:
+        write_corpus(make_dataset("aladin", documents=7), tmp_path, "books-1")
+    assert str(failure.value) == message(tmp_path / CORPUS, "directory")
+
+
 def test_the_track_is_one_bulk_task_into_an_index_that_is_there(tmp_path: Path) -> None:
     """No index is made or deleted, and nothing is warmed up."""
     write_track(tmp_path, LOAD, CORPUS_OF_A_RUN)
 
     track = json.loads((tmp_path / "track.json").read_text())
+    assert track["version"] == 2
     assert track["corpora"] == [
         {
             "name": "documents",
@@ -185,13 +206,45 @@ def test_builds_that_refuse_the_first_request_are_refused_by_their_version(messa
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_guarded_cluster_is_refused(message: MakeMessage) -> None:
-    """Rally would need the credentials on its command line."""
-    access = Access(elasticsearch=HttpAccess(authorization="ApiKey c2VjcmV0"))
-    guarded = Endpoints("kafka:9092", "http://connect:8083", ("http://es:9200",), None, access)
+def test_rally_races_on_elasticsearch_alone(message: MakeMessage) -> None:
+    """It refuses others itself, in the midst of its race."""
+    assert why_not_engine(profile(), OPENSEARCH) == message("load.via", "OpenSearch")
+    assert why_not_engine(profile(Direct(via="direct")), OPENSEARCH) is None
+    assert why_not_engine(profile(), ELASTICSEARCH) is None
 
+
+def servers(url: str, authorization: str | None = None) -> Endpoints:
+    """Servers of others."""
+    access = Access(elasticsearch=HttpAccess(authorization=authorization))
+    return Endpoints("kafka:9092", "http://connect:8083", (url,), None, access)
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    "guarded", [servers("http://es:9200", "ApiKey c2VjcmV0"), servers("https://es:9200")], ids=["credentials", "TLS"]
+)
+def test_a_guarded_cluster_is_refused(guarded: Endpoints, message: MakeMessage) -> None:
+    """Rally would need the credentials on its command line."""
     assert why_not_rally_on(guarded, profile()) == message("load.via")
     assert why_not_rally_on(guarded, profile(Direct(via="direct"))) is None
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_cluster_that_refuses_the_first_request_of_rally_is_refused(message: MakeMessage) -> None:
+    """It is asked once, before anything is created."""
+    with rest((200, {}), (410, {"error": "gone"})) as server:
+        assert why_not_rally_on(servers(server.url), profile()) is None
+        assert why_not_rally_on(servers(server.url), profile()) == message("load.via", 410, url=server.url)
+    assert server.requests == [("GET", "/", None)] * 2
+
+
+def test_a_program_that_cannot_tell_its_version_is_refused(installed: Path, message: MakeMessage) -> None:
+    """With what it says on its standard error, or why it does not run."""
+    installed.write_text("#!/bin/sh\necho no such module >&2\n")
+    assert why_not_rally(profile()) == message("no such module", installed=installed)
+    version_text.cache_clear()
+    installed.write_text("#!/nowhere/python\n")
+    assert why_not_rally(profile()) == message("No such file", installed=installed)
 
 
 def test_actors_of_another_rally_are_not_joined(monkeypatch: pytest.MonkeyPatch, message: MakeMessage) -> None:
@@ -221,17 +274,16 @@ def test_a_race_without_errors_is_recorded() -> None:
         prepared_s=23.5,
         error_percent=0.0,
     )
-    assert race_errors(recorded) == race_errors(None) == ()
 
 
-def test_errors_that_rally_counts_void_the_run(tmp_path: Path, message: MakeMessage) -> None:
-    """However few: the report rounds them to two digits, race.json does not."""
+def test_few_errors_are_recorded(tmp_path: Path) -> None:
+    """The report rounds them to two digits, race.json does not."""
     whole = json.loads(RACE.read_text())
     whole["results"]["op_metrics"][0]["error_rate"] = 0.00003
     (tmp_path / "race.json").write_text(json.dumps(whole))
     recorded = rally_record(tmp_path / "race.json", LOAD, CORPUS_OF_A_RUN, entities=997, prepared_s=23.5)
 
-    assert race_errors(recorded) == (message(0.003, "rally.log"),)
+    assert recorded.error_percent == pytest.approx(0.003)
 
 
 @pytest.mark.parametrize(
@@ -302,6 +354,24 @@ def test_nothing_is_left_of_a_command_that_has_left_daemons(tmp_path: Path, fami
     assert left_of(tmp_path) == []
 
 
+def test_a_command_that_is_killed_ends_as_in_a_shell(tmp_path: Path, family_of: Any) -> None:
+    """And the corpus is gone with it, whatever becomes of the run."""
+    for name in (CORPUS, f"{CORPUS}.offset"):
+        (tmp_path / name).touch()
+    assert family_of("kill -9 $$").wait(30) == 128 + signal.SIGKILL
+    assert [path.name for path in tmp_path.iterdir()] == ["command.json"]
+
+
+def test_a_command_that_cannot_be_started_is_named(tmp_path: Path, message: MakeMessage) -> None:
+    """In Rally's log, which the run shows."""
+    words = tmp_path / "command.json"
+    words.write_text(json.dumps(["/nowhere/esrally", "race"]))
+    done = subprocess.run(
+        (sys.executable, "-P", family.__file__, str(words)), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (family.NOT_STARTED, message("/nowhere/esrally"))
+
+
 def test_daemons_stay_below_the_process_that_is_sampled(tmp_path: Path, family_of: Any) -> None:
     """And end with it."""
     # The shell between them and the daemon has ended when the last `up` is printed: the first shell waits for it.
@@ -312,6 +382,8 @@ def test_daemons_stay_below_the_process_that_is_sampled(tmp_path: Path, family_o
     assert below == {child.pid for child in left_of(tmp_path)} - {process.pid}
     assert len(below) == 2
 
+    (tmp_path / CORPUS).touch()
     process.terminate()
     assert process.wait(30) == 143
+    assert not (tmp_path / CORPUS).exists()
     assert left_of(tmp_path) == []

@@ -113,16 +113,6 @@ def test_rally_is_waited_for_before_merges_are(
     assert calls == ["[fill]", "start", "[load]", "follow", "finish", *SETTLE]
 
 
-@pytest.mark.parametrize(("percent", "problems"), [(0.0, 0), (0.7, 1)])
-def test_errors_that_rally_counts_void_the_run(tmp_path: Path, calls: list[str], percent: float, problems: int) -> None:
-    """Rally's own report is in the record."""
-    load = cast("Any", loading(tmp_path, calls, "sink/rally"))
-    load.rally = SimpleNamespace(error_percent=percent)
-    assert len(load.verification_target().refusals) == problems
-    assert load.record()["rally"] is load.rally
-    assert load.record()["sink_histograms"] == base.NO_HISTOGRAMS
-
-
 class Kept:
     """A kept index, and the process that sends queries to it.
 
