@@ -102,7 +102,7 @@ class Side:
             metric.value
             for metrics in self.metrics
             for metric in metrics
-            if (metric.name, metric.scope) == (name, scope) and metric.value is not None
+            if metric.key == (name, scope) and metric.value is not None
         ]
 
     def log_ratios(self, name: str, scope: str) -> list[float]:
@@ -219,9 +219,7 @@ def compare(
         for name, pair in differences(first.inputs, second.inputs).items()
         if name not in vary and not (_is_of_queries(name) and UNKNOWN_INPUT in pair)
     }
-    named = {
-        (metric.name, metric.scope): metric.unit for metrics in (*first.metrics, *second.metrics) for metric in metrics
-    }
+    named = {metric.key: metric.unit for metrics in (*first.metrics, *second.metrics) for metric in metrics}
     rows = [_row(first, second, key, unit, differing, force=force) for key, unit in named.items()]
     compared = {
         name: pair for name, pair in differences(first.tried, second.tried, NOT_SET).items() if name not in differing

@@ -73,6 +73,11 @@ class MetricKey(Record):
     name: str
     scope: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.name, self.scope
+
 
 class Crossing(Record):
     """Search for the place at which one level of a factor begins to win.
@@ -219,6 +224,11 @@ class VariantMetric(Record):
     high: float | None
     by_run: dict[str, float | None] = {}
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.name, self.scope
+
 
 Verdict = Annotated[
     Literal["faster", "slower", "higher", "lower", "same within 5 %", "undecided", "too few runs"],
@@ -277,6 +287,11 @@ class Effect(Record):
         return {name: value for name, value in fields.items() if name != "repeats_for_5_percent"}
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.metric, self.scope
+
+    @property
     def half_width(self) -> float | None:
         """Half-width of the interval, relative (0.05 for 5 %); `None` without an interval."""
         return None if self.low is None or self.high is None else sqrt(self.high / self.low) - 1
@@ -330,6 +345,11 @@ class PublishedStep(Record):
     source: str
     note: str | None = None
     confounded: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.metric, self.scope
 
 
 NO_LIMIT = "not known"

@@ -325,4 +325,4 @@ def metric(name: str, value: float | None, scope: str = "run") -> Metric:
 
 def value_of(metrics: tuple[Metric, ...], name: str, scope: str = "run") -> float | None:
     """The value of one figure; `None` when it is not known or not there."""
-    return next((metric.value for metric in metrics if (metric.name, metric.scope) == (name, scope)), None)
+    return next((metric.value for metric in metrics if metric.key == (name, scope)), None)

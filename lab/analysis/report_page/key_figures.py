@@ -139,7 +139,7 @@ def not_measured(run: Run, result: Result) -> list[str]:
     return [
         BY_NAME[metric.name].label.lower()
         for metric in result.metrics
-        if (metric.name, metric.scope) in TILES
+        if metric.key in TILES
         and (metric.value is None or not is_measured(result, metric.name))
         and metric.name not in IF_KNOWN
         and not _says_nothing(run, result, metric.name)

@@ -204,7 +204,7 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
     Args:
         of_load: The questions that have a table of their own.
     """
-    named = {(metric.name, metric.scope) for metric in result.metrics}
+    named = {metric.key for metric in result.metrics}
     if value_of(result.metrics, "drain_s") is not None:
         named = {(name, scope) for name, scope in named if name not in OF_STREAMS}
     named = {(name, scope) for name, scope in named if not name.startswith(told_twice(result))}

@@ -6,6 +6,7 @@ from math import log
 
 from lab.analysis.statistics.effects import is_speed
 from lab.analysis.suite.comparisons import Pair
+from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.suite.summary import TOO_FEW, Findings
 from lab.analysis.text import number
@@ -42,22 +43,18 @@ def levels(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric
 
     The axis is measured of what the variant is compared with; of data that queries only ask about in part, that part.
     """
-    axis = (wanted.over.name, wanted.over.scope)
-    places = {figure.variant: figure.median for figure in figures if (figure.name, figure.scope) == axis}
+    places = by_variant(figures, wanted.over)
     measured = []
     for variant, against in pairs_of(findings, wanted.factor):
         effect, place = findings.on((variant, against), wanted.metric), places.get(against)
-        if (
-            effect is None
-            or effect.verdict == TOO_FEW
-            or not place
-            or not (effect.ratio and effect.low and effect.high)
-        ):
+        if effect is None or effect.verdict == TOO_FEW or place is None or not place.median:
+            continue
+        if not (effect.ratio and effect.low and effect.high):
             continue
         sign = -1 if is_speed(wanted.metric.name) > 0 else 1
         ends = sorted(sign * log(end) for end in (effect.low, effect.high))
         part = findings.plan.variant(against).working_set
-        measured.append(Level(at=place * part, mean=sign * log(effect.ratio), worst=ends[1], best=ends[0]))
+        measured.append(Level(at=place.median * part, mean=sign * log(effect.ratio), worst=ends[1], best=ends[0]))
     return sorted(measured, key=lambda level: level.at)
 
 

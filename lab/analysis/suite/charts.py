@@ -16,6 +16,7 @@ from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIO
 from lab.analysis.report_page.svg import Chart, Readings, drawn, inline
 from lab.analysis.statistics.effects import is_speed
 from lab.analysis.suite.break_even import axis_label, common_name, crossing_sentence, levels
+from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text
 from lab.analysis.suite.summary import Findings
@@ -104,10 +105,10 @@ def _relative_values(result: SuiteResult, metric: MetricKey) -> list[dict[str, A
     counted = [run for run in result.runs if run.status == "verified" and not run.warm_up]
     return [
         {"x": run.block, "y": value / figure.median}
-        for figure in result.figures
-        if (figure.name, figure.scope) == (metric.name, metric.scope) and figure.median
+        for variant, figure in by_variant(result.figures, metric).items()
+        if figure.median
         for run in counted
-        if run.variant == figure.variant and (value := figure.by_run.get(str(run.folder))) is not None
+        if run.variant == variant and (value := figure.by_run.get(str(run.folder))) is not None
     ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.suite.break_even import crossing_sentence, pairs_of
 from lab.analysis.suite.comparisons import Pair
+from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.suite.summary import Findings
 from lab.analysis.text import figure
@@ -62,8 +63,7 @@ def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> Me
 
 def _highest(metric: MetricKey, variants: Iterable[str], figures: Sequence[VariantMetric]) -> dict[str, float | None]:
     """Highest value of any run, by variant."""
-    wanted = (metric.name, metric.scope)
-    return {of.variant: of.high for of in figures if of.variant in variants and (of.name, of.scope) == wanted}
+    return {name: figure.high for name, figure in by_variant(figures, metric).items() if name in variants}
 
 
 def _without_effect(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -> str | None:

@@ -1,7 +1,7 @@
 """The figures of a suite by variant and block."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import exp, log
 from statistics import fmean, geometric_mean, median
 
@@ -39,6 +39,11 @@ def primary_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
     if first not in of_both:
         return (first,)
     return (first, *(metric for metric in of_both if metric in plan.metrics and metric != first))
+
+
+def by_variant(figures: Iterable[VariantMetric], metric: MetricKey) -> dict[str, VariantMetric]:
+    """Each variant's figure of a metric."""
+    return {figure.variant: figure for figure in figures if figure.key == metric.key}
 
 
 def value_in(metrics: Sequence[Metric], wanted: MetricKey) -> float | None:

@@ -59,7 +59,7 @@ def recall_charts(result: SuiteResult) -> list[Chart]:
     Variants are comparable when a chain of comparisons leads to the same one: others read other vectors. Fewer than
     three make no chart.
     """
-    known = {(each.variant, each.name, each.scope): each for each in result.figures if each.median is not None}
+    known = {(each.variant, *each.key): each for each in result.figures if each.median is not None}
     charts = []
     for root, variants in comparable(result.plan).items():
         for panel, questions in panels(result.figures, variants).items():

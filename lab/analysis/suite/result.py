@@ -87,7 +87,7 @@ def judged_effects(
     pairs = planned_pairs(plan)
     stated = {(step.metric, step.scope) for step in (published.comparisons if published else ())}
     drawn = effects(plan, published_pairs(plan, published, pairs), figures)
-    of_the_source = (effect for effect in drawn if (effect.metric, effect.scope) in stated)
+    of_the_source = (effect for effect in drawn if effect.key in stated)
     alone = (*effects(plan, pairs, figures), *of_the_source)
     return among_comparisons(alone, repetition=plan.repetition, to_come=to_come)
 

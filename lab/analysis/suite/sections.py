@@ -11,7 +11,7 @@ from lab.analysis.report_page.svg import Chart
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
 from lab.analysis.suite.comparison_table import HEAD, Row, agreement_text, rows, verdict_kind
 from lab.analysis.suite.comparisons import asked_pairs, is_detected, of_pair, verdict_of
-from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compared_metrics
+from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, by_variant, compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.forest_plot import axis, plot_row
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
@@ -28,12 +28,11 @@ SAME_UNIT = 1.001
 
 def shown_metrics(result: SuiteResult) -> list[MetricKey]:
     """Metrics of the plan, and others that a run has and that say more than the rate."""
-    known = {(figure.name, figure.scope) for figure in result.figures if figure.median is not None}
+    known = {figure.key for figure in result.figures if figure.median is not None}
     return [
         metric
         for metric in compared_metrics(result.plan)
-        if metric in result.plan.metrics
-        or ((metric.name, metric.scope) in known and not _is_the_rate_again(result, metric))
+        if metric in result.plan.metrics or (metric.key in known and not _is_the_rate_again(result, metric))
     ]
 
 
@@ -41,14 +40,11 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
     """Check that entities or bytes a second are only another unit of documents a second, for all variants."""
     if metric not in {PER_ENTITY, PER_MB}:
         return False
-    rates = {
-        of.variant: of.values for of in result.figures if (of.name, of.scope) == (PER_DOCUMENT.name, PER_DOCUMENT.scope)
-    }
+    rates, others = by_variant(result.figures, PER_DOCUMENT), by_variant(result.figures, metric)
     units = [
         value / rate
-        for of in result.figures
-        if (of.name, of.scope) == (metric.name, metric.scope)
-        for value, rate in zip(of.values, rates.get(of.variant, ()), strict=False)
+        for variant in rates.keys() & others.keys()
+        for value, rate in zip(others[variant].values, rates[variant].values, strict=False)
         if value and rate
     ]
     return bool(units) and max(units) <= SAME_UNIT * min(units)
@@ -234,8 +230,7 @@ def run_text(result: SuiteResult, run: SuiteRun, *, counts: bool) -> str:
     values = [
         figure(metric.by_run[str(run.folder)], metric.unit)
         for wanted in result.plan.metrics[:2]
-        for metric in result.figures
-        if (metric.variant, metric.name, metric.scope) == (run.variant, wanted.name, wanted.scope)
+        if (metric := by_variant(result.figures, wanted).get(run.variant))
         and metric.by_run.get(str(run.folder)) is not None
     ]
     again = (f", run {run.turn}" if run.turn > 1 else "") + (f", attempt {run.attempt}" if run.attempt > 1 else "")

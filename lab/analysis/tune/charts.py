@@ -51,8 +51,8 @@ def places_of(result: TuneResult, across: MetricKey, up: MetricKey) -> Iterator[
     """The start, and each combination of which both are known."""
     yield Place("start", 1.0, 1.0, not result.recommended)
     for tried in result.tried:
-        ratios = {(each.metric, each.scope): each.ratio for each in tried.effects}
-        x, y = ratios.get((across.name, across.scope)), ratios.get((up.name, up.scope))
+        ratios = {each.key: each.ratio for each in tried.effects}
+        x, y = ratios.get(across.key), ratios.get(up.key)
         if x is not None and y is not None:
             name, is_it = combination_name(tried.combination), tried.combination == result.recommended
             yield Place(name, x, y, is_it)

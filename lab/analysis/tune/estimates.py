@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.suite.figures import by_variant
 from lab.records.suite import Effect, MetricKey, VariantMetric
 from lab.records.tune import START, Bound, Combination, Goal, Stage, combination_name
 
@@ -49,8 +50,7 @@ class Measured:
 
     def values(self, metric: MetricKey) -> dict[str, tuple[float | None, ...]]:
         """Variant → its values of a metric, block by block."""
-        of_metric = (each for each in self.figures if (each.name, each.scope) == (metric.name, metric.scope))
-        return {each.variant: each.values for each in of_metric}
+        return {variant: figure.values for variant, figure in by_variant(self.figures, metric).items()}
 
 
 # --- combinations ---------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from lab.analysis.tune.sentences import OF_THE_MIX, TRIED, change, is_shown
 from lab.files import write_whole
 from lab.profiles.suites import AGAIN
 from lab.records.marks import marks_text
-from lab.records.suite import Effect, MetricKey
+from lab.records.suite import Effect
 from lab.records.tune import START, MixedEffect, TuneResult, combination_name
 
 KINDS = {
@@ -86,11 +86,11 @@ def ratio_and_verdict(effect: Effect | None) -> tuple[str, str]:
 
 def table_of_confirmation(result: TuneResult) -> dict[str, object]:
     """Table of the choice against the start by every metric, and of the start against itself."""
-    by_variant = {(each.variant, each.metric, each.scope): each for each in result.confirmation}
+    effects = {(each.variant, each.key): each for each in result.confirmation}
     rows, kinds = [], []
     for variant, prefix in ((combination_name(result.chosen or ()), ""), (START + AGAIN, "A/A: ")):
         for metric in result.plan.metrics:
-            if effect := by_variant.get((variant, metric.name, metric.scope)):
+            if effect := effects.get((variant, metric.key)):
                 rows.append((prefix + metric_label(metric), *ratio_and_verdict(effect)))
                 kinds.append(verdict_kind(effect.verdict))
     return {"head": ("figure", "ratio", "verdict (interval)"), "rows": rows, "kinds": kinds}
@@ -129,16 +129,10 @@ def table_of_tried(result: TuneResult) -> dict[str, object]:
     head = ("combination", *map(metric_label, result.plan.metrics), "blocks")
     rows = []
     for each in result.tried:
-        by_metric = {(one.metric, one.scope): one for one in each.effects}
-        ratios = [ratio_of(by_metric, metric) for metric in result.plan.metrics]
+        known = {effect.key: ratio_text(effect.ratio) for effect in each.effects}
+        ratios = [known.get(metric.key, UNKNOWN) for metric in result.plan.metrics]
         rows.append((combination_name(each.combination), *ratios, str(max(len(one.ratios) for one in each.effects))))
     return {"head": head, "rows": rows, "kinds": ["none"] * len(rows)}
-
-
-def ratio_of(by_metric: dict[tuple[str, str], Effect], metric: MetricKey) -> str:
-    """The ratio by a metric."""
-    effect = by_metric.get((metric.name, metric.scope))
-    return ratio_text(effect.ratio) if effect else UNKNOWN
 
 
 def stage_lines(result: TuneResult) -> Iterator[tuple[str, str]]:
