@@ -22,6 +22,7 @@ from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentil
 from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
 from lab.analysis.figures.rates import (
     consumed_rate_docs_per_s,
+    counts,
     entities_per_s,
     go_on,
     growth,
@@ -29,7 +30,7 @@ from lab.analysis.figures.rates import (
     indexing_rate_docs_per_s,
     mean,
     read_s,
-    shards,
+    shard_growth,
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows
@@ -259,17 +260,16 @@ def index_activity(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
     `None` where they began again: what was counted before is lost in part.
     """
     for scope in SCOPES:
-        readings = [counters for sample in samples if (counters := shards(sample, scope))]
         are_whole = go_on(samples, scope)
         for name, counter in OF_THE_RUN.items():
-            grown = growth_from_zero(getattr(counters, counter) for counters in readings)
-            yield metric(name, grown if are_whole else None, scope)
+            grown = growth_from_zero(counts(samples, scope, counter)) if are_whole else None
+            yield metric(name, grown, scope)
         yield from index_size(run, samples, scope)
 
 
 def index_size(run: Run, samples: Sequence[Sample], scope: str) -> Iterator[Metric]:
     """Segments and size on disk of the index at the end."""
-    segments = [counters.segments_count for sample in samples if (counters := shards(sample, scope))]
+    segments = [count for count in counts(samples, scope, "segments_count") if count is not None]
     yield metric("segments_count", segments[-1] if segments else None, scope)
     # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.
     yield metric("store_size_bytes", run.store_size_bytes.get(scope), scope)
@@ -283,10 +283,8 @@ def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Itera
     for name, readings in by_node(window).items():
         yield metric("window_gc_time_ms", gc_time_ms(readings), name)
     for scope in SCOPES:
-        counted, are_whole = [shards(sample, scope) for sample in window], go_on(window, scope)
         for name, counter in OF_THE_WINDOW.items():
-            grown = growth(getattr(counters, counter) if counters else None for counters in counted)
-            yield metric(name, grown if are_whole else None, scope)
+            yield metric(name, shard_growth(window, scope, counter), scope)
     compiling_ms = growth(sample.sink.jit_time_ms for sample in window if sample.sink)
     for name in processes:
         if not name.startswith(NOT_VIRTUAL_MACHINES):

@@ -7,28 +7,14 @@ answers read between the same two samples.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, used_per_s
 from lab.analysis.figures.definitions import metric
-from lab.analysis.figures.latency import added, is_known, mean_ms, percentiles_of
-from lab.analysis.figures.rates import (
-    Point,
-    answered,
-    answered_s,
-    differences,
-    goes_on,
-    growth,
-    mean,
-    query_totals,
-    rate_per_s,
-    read_s,
-    shard_growth,
-    shards,
-)
+from lab.analysis.figures.latency import added, is_known, latency_ms, latency_series, mean_ms, percentiles_of
+from lab.analysis.figures.rates import Point, answered_s, counter_series, growth, mean, shard_growth
 from lab.analysis.figures.windows import measured_samples
 from lab.analysis.statistics.knee import Knee, knee
 from lab.records.queries import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes
@@ -175,39 +161,17 @@ def search_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
     Source: Kibana's Stack Monitoring ("Search Latency"): Δ`query_time_in_millis` / Δ`query_total`. 2 700 ms for 900
         searches is 3 ms.
     """
-    growths = [_searched(before, after, scope) for before, after in pairwise(answered(window))]
-    whole = [grown for grown in growths if grown and min(grown) >= 0]
-    total = sum(searched for searched, _ in whole)
-    return sum(time_ms for _, time_ms in whole) / total if total else None
+    return latency_ms(window, scope, "query")
 
 
 def search_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
     """Searches of shards per second from each sample to the next."""
-
-    def rate(before: Sample, after: Sample) -> float | None:
-        first, last = query_totals((before, after), scope)
-        return rate_per_s(first, last, read_s(after) - read_s(before))
-
-    return differences(samples, rate)
+    return counter_series(samples, scope, "query_total")
 
 
 def search_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
     """Search latency from each sample to the next, in ms; 0 when nothing was searched, as in Kibana."""
-
-    def latency(before: Sample, after: Sample) -> float | None:
-        grown = _searched(before, after, scope)
-        if grown is None or min(grown) < 0:
-            return None
-        return grown[1] / grown[0] if grown[0] else 0.0
-
-    return differences(samples, latency)
-
-
-def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:
-    first, last = shards(before, scope), shards(after, scope)
-    if first is None or last is None or not goes_on(before, after, scope):
-        return None
-    return last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
+    return latency_series(samples, scope, "query")
 
 
 def server_costs(window: Sequence[Sample], answers_per_s: float | None) -> Iterator[Metric]:

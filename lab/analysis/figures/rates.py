@@ -85,14 +85,14 @@ def consumed(samples: Sequence[Sample]) -> list[int | None]:
     return [sample.kafka.committed_offset if sample.kafka else None for sample in samples]
 
 
+def counts(samples: Iterable[Sample], scope: str, counter: str) -> list[int | None]:
+    """A counter of the index at each sample; `None` where Elasticsearch did not answer, or does not count it."""
+    return [getattr(shards(sample, scope), counter, None) for sample in samples]
+
+
 def index_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[int | None]:
     """Operations indexed so far, at each sample."""
-    return [counters.index_total if (counters := shards(sample, scope)) else None for sample in samples]
-
-
-def query_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[int | None]:
-    """Searches of shards so far, at each sample."""
-    return [counters.query_total if (counters := shards(sample, scope)) else None for sample in samples]
+    return counts(samples, scope, "index_total")
 
 
 def goes_on(before: Sample, after: Sample, scope: str = "primaries") -> bool:
@@ -153,12 +153,10 @@ def shard_growth(samples: Sequence[Sample], scope: str, counter: str) -> int | N
 
     `None` when fewer than two samples know it, and where it began again in a shard: what was lost is not known.
     """
-    readings = (shards(sample, scope) for sample in samples)
-    grown = growth(getattr(counters, counter) if counters else None for counters in readings)
-    return grown if go_on(samples, scope) else None
+    return growth(counts(samples, scope, counter)) if go_on(samples, scope) else None
 
 
-def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
+def rate_per_s(before: float | None, after: float | None, elapsed_s: float) -> float | None:
     """Growth of a counter per second between two looks at it.
 
     `None` when a value is not known, when no time has passed, and when the counter fell, since a server that was
@@ -181,6 +179,16 @@ def differences(samples: Sequence[Sample], value: Callable[[Sample, Sample], flo
         Point(read_s(after), value(before, after) if after.at_s - before.at_s <= GAP_FACTOR * interval_s else None)
         for before, after in pairwise(samples)
     ]
+
+
+def counter_series(samples: Sequence[Sample], scope: str, counter: str) -> list[Point]:
+    """Growth per second of a counter of the index, such as `request_cache_hits`, from each sample to the next."""
+
+    def rate(before: Sample, after: Sample) -> float | None:
+        first, last = counts((before, after), scope, counter)
+        return rate_per_s(first, last, read_s(after) - read_s(before))
+
+    return differences(samples, rate)
 
 
 def indexing_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:

@@ -6,11 +6,10 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.figures.cost import process_names
+from lab.analysis.figures.cost import node_sums, process_names, process_series
 from lab.analysis.figures.latency import is_known, percentiles_ms
 from lab.analysis.figures.queries import answer_rate_series, search_latency_series, search_rate_series
-from lab.analysis.figures.rates import Point, answered
-from lab.analysis.figures.searches import counter_series, node_sums, process_series
+from lab.analysis.figures.rates import Point, answered, counter_series
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
 from lab.analysis.report_page.queries import times_name
 from lab.analysis.report_page.svg import WIDTH, Axis, Chart, Readings, Row, drawn, inline, primaries_and_total
