@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.definitions import figure_of
 from lab.analysis.figures.deployment import copy_rate_series
 from lab.analysis.figures.rates import Point
 from lab.analysis.report_page.looks import BLUE, ORANGE
@@ -63,15 +63,8 @@ def indices(deployment: Deployment, result: Result) -> list[Row]:
     """One row for each index, and one for all of them together."""
 
     def row(name: str, became: str, seconds: float, scope: str, recoveries: int) -> Row:
-        figures = (
-            figure(value_of(result.metrics, f"deployment_{name}", scope), unit)
-            for name, unit in (
-                ("bytes", "bytes"),
-                ("bytes_per_s", "bytes/s"),
-                ("bytes_from_index_node", "bytes"),
-                ("throttle_s", "s"),
-            )
-        )
+        names = ("bytes", "bytes_per_s", "bytes_from_index_node", "throttle_s")
+        figures = (figure_of(result, f"deployment_{name}", scope) for name in names)
         return name, became, duration(seconds), *figures, count(recoveries)
 
     rows = [
@@ -118,7 +111,7 @@ def queries(deployment: Deployment, result: Result) -> list[Row]:
     rows = []
     for when, sent in deployment.queries.items():
         stem = "query_service_time_ms" if sent.rate_per_s is None else "query_latency_ms"
-        times = (figure(value_of(result.metrics, f"{stem}_{name}", when), "ms") for name in ("p50", "p99"))
+        times = (figure_of(result, f"{stem}_{name}", when) for name in ("p50", "p99"))
         answers = sum(question.answers for question in sent.questions)
         errors = sum(sum(question.errors.values()) for question in sent.questions)
         rows.append((when, count(answers), count(errors), *times))

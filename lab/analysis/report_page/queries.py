@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.definitions import figure_of, value_of
 from lab.analysis.report_page.sections import Row, compared_text, question_verdict
 from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
 from lab.records.queries import QueryLoadResult, RampStep
@@ -127,16 +127,13 @@ def times_rows(result: Result, load: QueryLoadResult) -> list[Row]:
 
 
 def _times(result: Result, stem: str, scope: str, requests: int, errors: int) -> Row:
-    def shown(name: str, unit: str) -> str:
-        return figure(value_of(result.metrics, name, scope), unit)
-
     return (
         scope,
         count(requests),
         count(errors),
         number(value_of(result.metrics, "query_rate_per_s", scope)),
-        *(shown(f"{stem}_{name}", "ms") for name in TIMES),
-        shown("query_took_ms_p50", "ms"),
+        *(figure_of(result, f"{stem}_{name}", scope) for name in TIMES),
+        figure_of(result, "query_took_ms_p50", scope),
     )
 
 
@@ -177,10 +174,7 @@ def cost_table(result: Result) -> tuple[Row, list[Row]]:
     known = [metric for metric in result.metrics if metric.name in COST_METRICS and metric.value is not None]
     names = [name for name in COST_METRICS if any(metric.name == name for metric in known)]
     scopes = sorted({metric.scope for metric in known})
-    units = {metric.name: metric.unit for metric in known}
-    rows = [
-        (scope, *(figure(value_of(result.metrics, name, scope), units[name]) for name in names)) for scope in scopes
-    ]
+    rows = [(scope, *(figure_of(result, name, scope) for name in names)) for scope in scopes]
     return ("process", *(COST_METRICS[name] for name in names)), rows
 
 

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.definitions import figure_of, label_of, value_of
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.rates import indexing_rate_series
@@ -109,9 +109,9 @@ def _limit(result: Result) -> str | None:
 
 def _main_figures(result: Result) -> Iterator[str]:
     """Rate and latency of the load, then those of queries; of a stream in stages its own figures."""
-    stages = [(name, value) for name in OF_STAGES if (value := value_of(result.metrics, name)) is not None]
-    if any(name not in DELAYS for name, _ in stages):
-        yield from (f"{figure(value, BY_NAME[name].unit)} {STAGE_WORDS[name]}" for name, value in stages)
+    stages = [name for name in OF_STAGES if value_of(result.metrics, name) is not None]
+    if any(name not in DELAYS for name in stages):
+        yield from (f"{figure_of(result, name)} {STAGE_WORDS[name]}" for name in stages)
         return
     of_load = load_figures(result)
     if of_load.rate_docs_per_s is not None:
@@ -119,8 +119,8 @@ def _main_figures(result: Result) -> Iterator[str]:
     if of_load.latency_ms is not None:
         yield f"{figure(of_load.latency_ms, 'ms')} each"
     for name, words in LINE:
-        if (value := value_of(result.metrics, name)) is not None:
-            yield figure(value, BY_NAME[name].unit) + words
+        if value_of(result.metrics, name) is not None:
+            yield figure_of(result, name) + words
 
 
 def terminal_table(result: Result) -> Group:
@@ -168,7 +168,7 @@ def query_stem(result: Result) -> str:
 def query_cells(result: Result, stem: str, question: str) -> Iterator[Text]:
     """A question's figures, in the order of `QUERY_COLUMNS`."""
     for name in ("query_rate_per_s", f"{stem}_p50", f"{stem}_p99", f"{stem}_max", "query_took_ms_p50"):
-        yield Text(figure(value_of(result.metrics, name, question), BY_NAME[name].unit))
+        yield Text(figure_of(result, name, question))
     for name in ("query_errors", "answers_wrong"):
         value = value_of(result.metrics, name, question)
         yield Text(count(value), style="red" if value else "")
@@ -213,14 +213,14 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
             is_known = value_of(result.metrics, name, scope) is not None or name not in IF_KNOWN
             is_told = is_known and is_measured(result, name) and not _repeats(result, name, scope)
             if (name, scope) in named and is_told:
-                yield _figure_row(result, name, scope)
+                yield label_of(name), scope, figure_of(result, name, scope)
     for metric in result.metrics:
         # The sender is there under its own name, too; `sender` is for suites that compare one with another.
         is_told = metric.value is not None and not _repeats(result, metric.name, metric.scope)
         is_cost = metric.name in COSTS and is_told and metric.scope != "sender"
         is_asked = metric.name in QUESTION_METRICS and metric.scope not in {*of_load, "run"}
         if is_cost or is_asked:
-            yield _figure_row(result, metric.name, metric.scope)
+            yield label_of(metric.name), metric.scope, figure_of(result, metric.name, metric.scope)
 
 
 def _repeats(result: Result, name: str, scope: str) -> bool:
@@ -257,8 +257,3 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
         yield "Compared as rebuilt", "documents", count(result.documents.sampled)
     if result.verification.not_compared:
         yield "Not compared", "fields", ", ".join(result.verification.not_compared)
-
-
-def _figure_row(result: Result, name: str, scope: str) -> tuple[str, str, str]:
-    definition = BY_NAME[name]
-    return definition.label, scope, figure(value_of(result.metrics, name, scope), definition.unit)

@@ -184,8 +184,13 @@ def verdict_text(word: Verdict, ratio: float | None, low: float | None, high: fl
     if word == "too few runs" or ratio is None:
         return word
     size = f" by {change_text(ratio)[1:]}" if word in DETECTED else ""
-    interval = "" if low is None or high is None else f" ({change_text(low)} to {change_text(high)})"
-    return f"{word}{size}{interval}"
+    interval = interval_text(low, high)
+    return f"{word}{size}{f' ({interval})' if interval else ''}"
+
+
+def interval_text(low: float | None, high: float | None, unknown: str = "") -> str:
+    """An interval of a ratio as changes: `-5.3 % to +8.8 %`; `unknown` where there is none."""
+    return unknown if low is None or high is None else f"{change_text(low)} to {change_text(high)}"
 
 
 def change_text(ratio: float) -> str:

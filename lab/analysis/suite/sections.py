@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.figures.definitions import meaning_of
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.svg import Chart
@@ -86,11 +86,10 @@ def crossings(result: SuiteResult) -> list[Chart]:
 
 def scopes_panel(result: SuiteResult, scopes: MetricScopes) -> dict[str, object]:
     """Panel of a metric with many scopes: one table of comparisons by scopes."""
-    name = scopes[0].name
     return {
         "label": "all",
         "title": scopes_label(scopes),
-        "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
+        "meaning": meaning_of(scopes[0].name),
         "scopes": scope_names(scopes),
         "lines": lines(result, scopes),
         "has_published": any(cell.published for line in lines(result, scopes) for cell in line.cells),
@@ -121,7 +120,7 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
     return {
         "label": metric_label(metric),
         "title": metric_label(metric),
-        "meaning": BY_NAME[metric.name].meaning if metric.name in BY_NAME else "",
+        "meaning": meaning_of(metric.name),
         "axis": along,
         "has_published": any(row.published for row in planned),
         "comparisons": [

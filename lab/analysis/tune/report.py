@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
-from lab.analysis.statistics.effects import change_text, verdict_text
+from lab.analysis.statistics.effects import change_text, interval_text, verdict_text
 from lab.analysis.suite.comparison_table import verdict_kind
 from lab.analysis.suite.names import metric_label, ratio_text
 from lab.analysis.text import UNKNOWN, duration, quantity
@@ -19,7 +19,7 @@ from lab.files import write_whole
 from lab.profiles.suites import AGAIN
 from lab.records.marks import marks_text
 from lab.records.suite import Effect
-from lab.records.tune import START, MixedEffect, TuneResult, combination_name
+from lab.records.tune import START, TuneResult, combination_name
 
 KINDS = {
     "mixed": "combinations drawn at random",
@@ -98,7 +98,10 @@ def table_of_confirmation(result: TuneResult) -> dict[str, object]:
 
 def table_of_mix(result: TuneResult) -> dict[str, object]:
     """Table of each candidate's effect on average over the values of the other knobs."""
-    rows = [(each.candidate, ratio_text(each.ratio), interval_text(each), str(each.runs)) for each in result.mixed]
+    rows = [
+        (each.candidate, ratio_text(each.ratio), interval_text(each.low, each.high, UNKNOWN), str(each.runs))
+        for each in result.mixed
+    ]
     gains = (result.plan.goal.gain(each.ratio) > 1 if is_shown(each) else None for each in result.mixed)
     kinds = ["none" if gain is None else "better" if gain else "worse" for gain in gains]
     return {"head": ("setting", "ratio", "interval", "runs"), "rows": rows, "kinds": kinds}
@@ -115,13 +118,6 @@ def table_of_screening(result: TuneResult) -> dict[str, object]:
             kinds.append("none" if group == "not told" else "better" if group == "does not matter" else "worse")
     head = ("setting", "at the start", "answer", "CPU per document", "indexing rate")
     return {"head": head, "rows": rows, "kinds": kinds}
-
-
-def interval_text(effect: MixedEffect) -> str:
-    """`-5.3 % to +8.8 %`."""
-    if effect.low is None or effect.high is None:
-        return UNKNOWN
-    return f"{change_text(effect.low)} to {change_text(effect.high)}"
 
 
 def table_of_tried(result: TuneResult) -> dict[str, object]:
