@@ -17,6 +17,7 @@ from lab.analysis.result import RunAnalysis
 from lab.analysis.statistics.effects import LEAST_BLOCKS, holm_levels, verdict
 from lab.analysis.statistics.means import Mean, difference
 from lab.analysis.text import count
+from lab.profiles.mapping import leaves
 from lab.records.result import Metric
 from lab.records.run import Environment, Run, RunWarning
 from lab.records.suite import Verdict
@@ -394,8 +395,7 @@ def tried(folder: RunFolder) -> Inputs:
     stated = {} if folder.profile is None else {**OF_OLDER_PROFILES, **folder.profile}
     profile = {name: stated.get(name, NOT_SET) for name in TRIED_SECTIONS}
     index = {name: value for name, value in folder.run.environment.index_settings.items() if name not in OF_ONE_INDEX}
-    settings = {**dict(_flat("", profile)), **dict(_flat("", index))}
-    return {name: value for name, value in settings.items() if name != LOAD}
+    return {name: str(value) for name, value in (*leaves(profile), *leaves(index)) if name != LOAD}
 
 
 def differences(
@@ -448,11 +448,3 @@ def _kind(server: str) -> str:
 
 def _known(value: int | None) -> str:
     return UNKNOWN_INPUT if value is None else str(value)
-
-
-def _flat(prefix: str, value: object) -> Iterable[tuple[str, str]]:
-    if not isinstance(value, Mapping):
-        yield prefix, str(value)
-        return
-    for key, inner in value.items():
-        yield from _flat(f"{prefix}.{key}" if prefix else str(key), inner)

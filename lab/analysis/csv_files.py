@@ -2,11 +2,12 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lab.analysis.result import RunAnalysis
 from lab.files import write_whole
+from lab.profiles.mapping import leaves
 
 
 def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
@@ -20,7 +21,8 @@ def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
         {"metric": metric.name, "scope": metric.scope, "unit": metric.unit, "value": metric.value}
         for metric in analysis.result.metrics
     )
-    samples = [dict(flat(sample.model_dump(mode="json"))) for sample in analysis.folder.samples]
+    trees = (sample.model_dump(mode="json") for sample in analysis.folder.samples)
+    samples = [{name: value for name, value in leaves(tree) if not isinstance(value, list)} for tree in trees]
     columns = dict.fromkeys(name for sample in samples for name in sample)
     return (
         written(folder / "figures.csv", ("metric", "scope", "unit", "value"), figures),
@@ -36,12 +38,3 @@ def written(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, obje
     table.writerows(rows)
     write_whole(path, text.getvalue())
     return path
-
-
-def flat(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """The values below a mapping, by dotted path."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{prefix}{name}.")
-        elif not isinstance(value, list):
-            yield f"{prefix}{name}", value

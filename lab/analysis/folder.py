@@ -1,5 +1,6 @@
-"""Reads the folder of a run."""
+"""Reads the folder of a run, and writes what is made of it."""
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import orjson
 from pydantic import ValidationError
 
 from lab.errors import ProfileError
+from lab.files import write_whole
 from lab.records.base import Record
 from lab.records.run import Run
 from lab.records.samples import Sample
@@ -92,6 +94,16 @@ def parsed_lines(kind: type[Kind], path: Path, expected: str) -> list[Kind]:
     lines = content_of(path, expected).split(b"\n")
     whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
     return [parsed(kind, line, f"{path}:{number}") for number, line in whole]
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record for programs; raises WritingError if it cannot be written."""
+    write_whole(path, json_text(record.model_dump(mode="json")))
+
+
+def json_text(tree: object) -> str:
+    """JSON as it is read, with a line feed at its end."""
+    return json.dumps(tree, ensure_ascii=False, indent=2) + "\n"
 
 
 def in_words(kind: type[Record]) -> str:

@@ -1,6 +1,5 @@
 """Result of a run, computed once from its folder; result, page, terminal and compare are drawn from it."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,8 +11,7 @@ from lab.analysis.figures.queries import measured_part
 from lab.analysis.figures.query_limits import queries_limited_by
 from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import Windows, query_windows, windows
-from lab.analysis.folder import RunFolder, read_run
-from lab.files import write_whole
+from lab.analysis.folder import RunFolder, read_run, write_record
 from lab.records.result import Limit, Result, Window
 from lab.records.run import RunWarning
 
@@ -81,5 +79,4 @@ def worded(said: Said, product: str) -> Said:
 
 def write_result(analysis: RunAnalysis) -> None:
     """The file `result.json` in the run's folder, for programs."""
-    text = json.dumps(analysis.result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    write_whole(analysis.folder.path / "result.json", text + "\n")
+    write_record(analysis.folder.path / "result.json", analysis.result)

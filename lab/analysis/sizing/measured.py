@@ -1,6 +1,6 @@
 """Costs of a document from recorded runs: the only measured part of a sizing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.figures.cost import cpu_s_used, process_names, servers_are_here, used
@@ -9,6 +9,7 @@ from lab.analysis.figures.rates import growth_from_zero
 from lab.analysis.result import RunAnalysis
 from lab.analysis.sizing.ranges import Range, estimated
 from lab.errors import ProfileError
+from lab.profiles.mapping import leaves
 
 NO_SETTINGS = frozenset({"name", "question", "where"})
 REQUESTS_IN_FLIGHT = "max.in.flight.requests"
@@ -80,8 +81,9 @@ def measured(analyses: Sequence[RunAnalysis]) -> Measured:
     first = analyses[0].result
     of_first = in_common(analyses[0])
     for analysis in analyses[1:]:
-        for name, wanted in of_first.items():
-            if (got := in_common(analysis).get(name)) != wanted:
+        others = in_common(analysis)
+        for name in (*of_first, *others):
+            if (got := others.get(name)) != (wanted := of_first.get(name)):
                 raise ProfileError(
                     f"{analysis.result.run_id}: {name}: got {got}, expected {wanted} as in {first.run_id};"
                     " size from runs that differ in nothing"
@@ -151,15 +153,6 @@ def in_common(analysis: RunAnalysis) -> dict[str, object]:
         REQUESTS_IN_FLIGHT: in_flight(analysis),
         **dict(leaves({name: of for name, of in settings.items() if name not in NO_SETTINGS})),
     }
-
-
-def leaves(tree: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Each setting of a profile by its dotted key."""
-    for name, of in tree.items():
-        if isinstance(of, Mapping) and of:
-            yield from leaves(of, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", of
 
 
 # --- of one run -----------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """Result of a suite, made from its folder alone."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from lab.analysis.folder import write_record
 from lab.analysis.statistics.effects import among_comparisons, is_settled
 from lab.analysis.suite.comparisons import (
     Pair,
@@ -20,7 +20,6 @@ from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
 from lab.analysis.suite.summary import AT_ONCE, Findings, summary
 from lab.analysis.suite.warnings import warnings
-from lab.files import write_whole
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
 from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
@@ -42,8 +41,7 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
     suite = read_suite(folder)
     published = load_published(suite.plan.published, root) if suite.plan.published else None
     result = suite_result(suite, published)
-    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    write_whole(folder / "suite.json", text + "\n")
+    write_record(folder / "suite.json", result)
     return result
 
 

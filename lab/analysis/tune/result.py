@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.disturbance import disturbance
+from lab.analysis.folder import write_record
 from lab.analysis.suite.figures import figures, rise
 from lab.analysis.suite.folder import CountedRun
 from lab.analysis.suite.result import judged_effects
@@ -22,7 +23,6 @@ from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, 
 from lab.analysis.tune.goals import METRICS
 from lab.analysis.tune.screening import told_groups
 from lab.analysis.tune.sentences import Findings, findings, headline
-from lab.files import write_whole
 from lab.records.result import Result
 from lab.records.run import Environment
 from lab.records.tune import (
@@ -55,8 +55,7 @@ def analyse_tune(folder: Path, *, ended: bool = False) -> TuneResult:
     """
     tuned = Tuned.read(folder)
     result = tune_result(tuned, ended=ended or tuned.was_complete)
-    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    write_whole(folder / RESULT, text + "\n")
+    write_record(folder / RESULT, result)
     return result
 
 
