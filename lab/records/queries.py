@@ -169,3 +169,23 @@ class QueryLoadResult(Record):
     questions: tuple[QueryTimes, ...]
     steps: tuple[RampStep, ...] = ()
     p99_bound_ms: float | None = None
+
+    @property
+    def requests(self) -> int:
+        """Queries sent, of all questions."""
+        return sum(question.requests for question in self.questions)
+
+    @property
+    def answers(self) -> int:
+        """Queries answered, of all questions."""
+        return sum(question.answers for question in self.questions)
+
+    @property
+    def measured_s(self) -> float:
+        """Seconds in which queries count: of a ramp, not the first ones of each step."""
+        return sum(step.ended_s - step.started_s for step in self.steps) or self.ended_s - self.started_s
+
+    @property
+    def answers_per_s(self) -> float | None:
+        """Queries answered per second of the measured part; `None` where that has no length."""
+        return self.answers / self.measured_s if self.measured_s > 0 else None

@@ -380,6 +380,10 @@ class Run(Record):
     labels: dict[str, str] = Field(default_factory=dict)
     note: str = ""
 
+    def phase(self, name: PhaseName) -> Phase | None:
+        """The phase of that name; `None` where the run did not come to it."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
     @property
     def source_bytes(self) -> int | None:
         """Size of the documents that were there to be indexed."""

@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used_per_s
+from lab.analysis.figures.cost import by_node, cpu_cores_mean, process_names, servers_are_here, used_per_s
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent
-from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, answered_s, indexing_rate_docs_per_s, mean, shard_growth
 from lab.analysis.text import bytes_text, count, number
 from lab.engines import DEFAULT
@@ -81,14 +80,13 @@ class Evidence:
 
 def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     """Collect the evidence on each stage from the samples of the measured window."""
-    nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
     rate = indexing_rate_docs_per_s(window, "primaries")
     reads_topic = bool(rate) and shard_growth(window, "primaries", "index_time_ms") == 0
-    threads = 0 if reads_topic else sum(node.write_threads or 0 for node in nodes)
-    active = sum(node.write_active or 0 for node in nodes)
     here = window if servers_are_here(run) else ()
     busy = {name: cpu_cores_mean(window, name) for name in process_names(window)}
-    cores = {name: known for name, known in busy.items() if known is not None} | _driver_cores(run, busy)
+    cores = {name: known for name, known in busy.items() if known is not None}
+    # What drives the load counts for itself.
+    cores |= _producer_cores(run, busy) | _query_sender_cores(run, busy)
     return Evidence(
         rate_docs_per_s=rate,
         lag_records=mean(sample.kafka.lag_records for sample in window if sample.kafka),
@@ -97,7 +95,7 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         other_cores=_other_cores(run, here, sum(cores.values())),
         others="other programs" if other_cpu_percent(here) is not None else UNKNOWN_PROCESSES,
         stolen_cores=(machine_steal_percent(here) or 0.0) / 100 * run.environment.cpu_cores,
-        write_threads_busy=active / threads if threads else None,
+        write_threads_busy=None if reads_topic else threads_busy(window, "write"),
         write_queue=waiting_mean(window, lambda node: node.write_queue),
         bulks_in_flight=mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
         bulks_allowed=_bulks_allowed(run),
@@ -275,6 +273,13 @@ def _is_short_of_broker(run: Run, stages: Evidence) -> bool:
     return stages.cores.get("kafka", 0.0) >= BUSY_BROKER_CORES and flight <= allowed / 2
 
 
+def threads_busy(window: Sequence[Sample], pool: Literal["write", "search"]) -> float | None:
+    """Share of a pool's threads at work, 0 to 1, over all nodes; `None` where Elasticsearch does not say."""
+    nodes = [node for readings in by_node(window).values() for node in readings]
+    threads = sum(getattr(node, f"{pool}_threads") or 0 for node in nodes)
+    return sum(getattr(node, f"{pool}_active") or 0 for node in nodes) / threads if threads else None
+
+
 def waiting_mean(window: Sequence[Sample], waiting: Callable[[NodeCounters], int | None]) -> float | None:
     """Mean length of the queues of all nodes together; `None` where none is known."""
     by_sample = (
@@ -291,11 +296,6 @@ def driver_share(stages: Evidence) -> float | None:
     return 1 - elasticsearch / sum(stages.cores.values()) if elasticsearch else None
 
 
-def _driver_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
-    """Cores of the processes that drive the load and count for themselves."""
-    return _producer_cores(run, sampled) | _query_sender_cores(run, sampled)
-
-
 def _other_cores(run: Run, here: Sequence[Sample], own_cores: float) -> float:
     """Cores of other programs; where they were not measured, the busy cores without the run's processes."""
     cores, percent = run.environment.cpu_cores, other_cpu_percent(here)
@@ -306,8 +306,9 @@ def _other_cores(run: Run, here: Sequence[Sample], own_cores: float) -> float:
 
 def _query_sender_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
     load = run.query_load
-    lasted_s = measured_s(load) if load else 0.0
-    return {QUERY_SENDER: load.sender_cpu_s / lasted_s} if load and lasted_s > 0 and QUERY_SENDER not in sampled else {}
+    if load is None or load.measured_s <= 0 or QUERY_SENDER in sampled:
+        return {}
+    return {QUERY_SENDER: load.sender_cpu_s / load.measured_s}
 
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:

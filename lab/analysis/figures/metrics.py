@@ -296,8 +296,8 @@ def durations(run: Run, growing: Sequence[Sample]) -> Iterator[Metric]:
     for phase in run.phases:
         yield metric("phase_wall_time_s", phase.ended_s - phase.started_s, phase.name)
     if run.load == "drain":
-        started_s = next((phase.started_s for phase in run.phases if phase.name == "load"), None)
-        yield metric("drain_s", read_s(growing[-1]) - started_s if growing and started_s is not None else None)
+        load = run.phase("load")
+        yield metric("drain_s", read_s(growing[-1]) - load.started_s if growing and load else None)
 
 
 def answers(question: QuestionAnswers) -> Iterator[Metric]:

@@ -46,17 +46,6 @@ def measured_part(load: QueryLoadResult, window: Sequence[Sample]) -> Window:
     )
 
 
-def measured_s(load: QueryLoadResult) -> float:
-    """Seconds in which queries count: of a ramp, not the first ones of each step."""
-    return sum(step.ended_s - step.started_s for step in load.steps) or load.ended_s - load.started_s
-
-
-def answers_per_s(load: QueryLoadResult) -> float | None:
-    """Queries answered per second of the measured part."""
-    lasted_s = measured_s(load)
-    return sum(question.answers for question in load.questions) / lasted_s if lasted_s > 0 else None
-
-
 def answers_per_s_between(load: QueryLoadResult, window: Sequence[Sample]) -> float | None:
     """Answers read per second from the first sample to the last; answers of one interval count as spread over it."""
     if len(window) < 2:
@@ -102,10 +91,11 @@ def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
 
 def times(load: QueryLoadResult, questions: Sequence[QueryTimes], scope: str) -> Iterator[Metric]:
     """Rate, errors and times of these questions; several questions share one histogram."""
-    answers, lasted_s = sum(question.answers for question in questions), measured_s(load)
-    yield metric("query_rate_per_s", answers / lasted_s if lasted_s > 0 else None, scope)
-    yield metric("query_requests", sum(question.requests for question in questions), scope)
-    yield metric("query_errors", sum(sum(question.errors.values()) for question in questions), scope)
+    requests = sum(question.requests for question in questions)
+    answers = sum(question.answers for question in questions)
+    yield metric("query_rate_per_s", answers / load.measured_s if load.measured_s > 0 else None, scope)
+    yield metric("query_requests", requests, scope)
+    yield metric("query_errors", requests - answers, scope)
     if any(question.latency is not None for question in questions):
         yield from of_histogram("query_latency_ms", added(question.latency for question in questions), scope)
     service = of_histogram("query_service_time_ms", added(question.service_time for question in questions), scope)

@@ -14,16 +14,16 @@ from lab.analysis.figures.limits import (
     first_limit,
     late_text,
     machine,
+    threads_busy,
     threads_text,
     waiting_mean,
 )
-from lab.analysis.figures.queries import answers_per_s, measured_s
 from lab.analysis.figures.rates import answered
 from lab.analysis.text import number
 from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit
 from lab.records.run import Run
-from lab.records.samples import NodeCounters, Sample
+from lab.records.samples import Sample
 
 BUSY_SEARCH_THREADS = 0.9
 BUSY_SENDER = 0.9
@@ -42,9 +42,9 @@ def queries_limited_by(run: Run, load: QueryLoadResult, window: Sequence[Sample]
     if len(answered(window)) < 2:
         return None
     stages = evidence(run, window)
-    answers = f"{number(answers_per_s(load))} of {number(load.rate_per_s)} due queries/s answered"
+    answers = f"{number(load.answers_per_s)} of {number(load.rate_per_s)} due queries/s answered"
     clients = f"{number(load.clients_busy_mean)} of {load.clients} clients with a query under way"
-    busy = search_threads_busy(window)
+    busy = threads_busy(window, "search")
     threads = threads_text("search", busy, waiting_mean(window, lambda node: node.search_queue))
     cores, disk = cores_text(run, stages), disk_text(stages, window, "read", "elasticsearch")
     return first_limit(
@@ -61,40 +61,31 @@ def queries_limited_by(run: Run, load: QueryLoadResult, window: Sequence[Sample]
 
 def sender_share(load: QueryLoadResult) -> float:
     """Share of the measured part that the sending process computed: it has one core at most."""
-    lasted_s = measured_s(load)
-    return load.sender_cpu_s / lasted_s if lasted_s > 0 else 0.0
-
-
-def late_share(load: QueryLoadResult) -> float:
-    """Share of the queries that were sent late although a client was free."""
-    requests = sum(question.requests for question in load.questions)
-    return load.late_starts / requests if requests else 0.0
+    return load.sender_cpu_s / load.measured_s if load.measured_s > 0 else 0.0
 
 
 def is_sender_limited(load: QueryLoadResult) -> bool:
-    """Check that the sending process had no slack."""
-    return sender_share(load) > BUSY_SENDER or (load.late_starts >= LEAST_LATE and late_share(load) > LATE)
+    """Check that the sending process computed all the time, or sent queries late although a client was free."""
+    is_late = load.late_starts >= LEAST_LATE and load.late_starts > LATE * load.requests
+    return is_late or sender_share(load) > BUSY_SENDER
 
 
 def keeps_rate(load: QueryLoadResult) -> bool:
     """Check that an open loop was answered as fast as it asked; a ramp ends where it is not."""
-    answers = answers_per_s(load)
+    answers = load.answers_per_s
     return load.rate_per_s is None or bool(load.steps) or answers is None or answers >= KEPT_UP * load.rate_per_s
 
 
 def sender_text(load: QueryLoadResult) -> str:
     """Reading of the work of the sending process."""
-    requests = sum(question.requests for question in load.questions)
-    late = (
-        f", {late_text(load.late_starts, requests, 'queries', 10)} although a client was free"
-        if load.late_starts
-        else ""
-    )
+    late = ""
+    if load.late_starts:
+        late = f", {late_text(load.late_starts, load.requests, 'queries', 10)} although a client was free"
     return f"the sending process computing {number(100 * sender_share(load))} % of the time{late}"
 
 
 def _keeps_requested_rate(load: QueryLoadResult) -> bool:
-    if load.rate_per_s is None or load.steps or answers_per_s(load) is None:
+    if load.rate_per_s is None or load.steps or load.answers_per_s is None:
         return False
     return keeps_rate(load) and not is_sender_limited(load)
 
@@ -106,14 +97,3 @@ def _waits_for_disk(run: Run, stages: Evidence) -> bool:
         return False
     waiting_cores = waiting / 100 * run.environment.cpu_cores
     return waiting + busy >= SATURATED_PERCENT or waiting_cores >= stages.cores_of("elasticsearch")
-
-
-def search_threads_busy(window: Sequence[Sample]) -> float | None:
-    """Share of Elasticsearch's search threads at work, 0 to 1, over all nodes; `None` where it does not say."""
-    nodes = _nodes(window)
-    threads = sum(node.search_threads or 0 for node in nodes)
-    return sum(node.search_active or 0 for node in nodes) / threads if threads else None
-
-
-def _nodes(window: Sequence[Sample]) -> list[NodeCounters]:
-    return [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]

@@ -30,7 +30,7 @@ MARGIN = 0.12
 
 def time_axis(run: Run, window: Window | None) -> Axis | None:
     """The axis around the load phase; `None` when the run never came to it."""
-    load = next((phase for phase in run.phases if phase.name == "load"), None)
+    load = run.phase("load")
     if load is None:
         return None
     zero_s, length_s = load.started_s, max(1.0, load.ended_s - load.started_s)

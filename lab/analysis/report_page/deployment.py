@@ -112,9 +112,7 @@ def queries(deployment: Deployment, result: Result) -> list[Row]:
     for when, sent in deployment.queries.items():
         stem = "query_service_time_ms" if sent.rate_per_s is None else "query_latency_ms"
         times = (figure_of(result, f"{stem}_{name}", when) for name in ("p50", "p99"))
-        answers = sum(question.answers for question in sent.questions)
-        errors = sum(sum(question.errors.values()) for question in sent.questions)
-        rows.append((when, count(answers), count(errors), *times))
+        rows.append((when, count(sent.answers), count(sent.requests - sent.answers), *times))
     return rows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from lab.analysis.figures.definitions import figure_of, value_of
 from lab.analysis.report_page.sections import Row, compared_text, question_verdict
-from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
+from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number, quantity
 from lab.records.queries import QueryLoadResult, RampStep
 from lab.records.result import Result
 from lab.records.run import Layout, Run
@@ -33,12 +33,12 @@ def times_name(load: QueryLoadResult) -> str:
 
 def questions_text(load: QueryLoadResult) -> str:
     """`7 questions`."""
-    return f"{len(load.questions)} question{'' if len(load.questions) == 1 else 's'}"
+    return quantity(len(load.questions), "question")
 
 
 def clients_text(load: QueryLoadResult) -> str:
     """Clients and loop: `8 clients in a closed loop, each 5 s after its answer`."""
-    clients = f"{load.clients} client{'' if load.clients == 1 else 's'}"
+    clients = quantity(load.clients, "client")
     if load.steps:
         return f"at most {clients} in an open loop whose rate rose step by step"
     if load.rate_per_s is not None:
@@ -118,19 +118,14 @@ TIMES_HEAD = (
 def times_rows(result: Result, load: QueryLoadResult) -> list[Row]:
     """Each question with its times, and all of them together."""
     stem = "query_latency_ms" if is_open_loop(load) else "query_service_time_ms"
-    rows = [_times(result, stem, each.name, each.requests, sum(each.errors.values())) for each in load.questions]
-    if len(load.questions) > 1:
-        requests = sum(each.requests for each in load.questions)
-        errors = sum(sum(each.errors.values()) for each in load.questions)
-        rows.append((ALL, *_times(result, stem, "run", requests, errors)[1:]))
-    return rows
+    rows = [(each.name, *_times(result, stem, each.name)) for each in load.questions]
+    return rows if len(rows) == 1 else [*rows, (ALL, *_times(result, stem, "run"))]
 
 
-def _times(result: Result, stem: str, scope: str, requests: int, errors: int) -> Row:
+def _times(result: Result, stem: str, scope: str) -> Row:
     return (
-        scope,
-        count(requests),
-        count(errors),
+        count(value_of(result.metrics, "query_requests", scope)),
+        count(value_of(result.metrics, "query_errors", scope)),
         number(value_of(result.metrics, "query_rate_per_s", scope)),
         *(figure_of(result, f"{stem}_{name}", scope) for name in TIMES),
         figure_of(result, "query_took_ms_p50", scope),

@@ -15,7 +15,7 @@ from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.report_page.accounting import broken_laws
 from lab.analysis.report_page.sections import DELAYS, IF_KNOWN, OF_STAGES, told_twice
-from lab.analysis.text import count, duration, figure, sparkline
+from lab.analysis.text import count, duration, figure, quantity, sparkline
 from lab.records.result import Result
 from lab.records.samples import Sample
 
@@ -85,7 +85,7 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
     if short:
         line.append(f" · {short}", "bold yellow")
     if letters := result.documents.dead_lettered:
-        line.append(f" · {count(letters)} dead letter{'s' if letters > 1 else ''}", "bold yellow")
+        line.append(f" · {quantity(letters, 'dead letter')}", "bold yellow")
     if elsewhere := sum(records for _, records in result.documents.elsewhere):
         line.append(f" · {count(elsewhere)} not indexed", "bold yellow")
     figures, limit = list(_main_figures(result)), _limit(result)

@@ -9,7 +9,7 @@ from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.means import Mean, means, plain_mean
 from lab.analysis.statistics.power import smallest_detectable
 from lab.analysis.statistics.student import SIGNIFICANCE
-from lab.analysis.text import count
+from lab.analysis.text import count, quantity
 from lab.records.suite import Effect, MetricKey, Verdict
 
 LEAST_BLOCKS = 3
@@ -275,4 +275,4 @@ def _holds_with_the_lost(bare: Effect, mean: Mean, level: float) -> bool:
 def _dropped_text(dropped: int) -> str:
     if not dropped:
         return "no block was run"
-    return f"{dropped} {'block' if dropped == 1 else 'blocks'} without both values"
+    return f"{quantity(dropped, 'block')} without both values"

@@ -185,7 +185,7 @@ def _rate(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
         folder = read_run(suite / (run.folder or ""))
     except ProfileError:
         return []
-    load = next((phase for phase in folder.run.phases if phase.name == "load"), None)
+    load = folder.run.phase("load")
     if load is None:
         return []
     return [
