@@ -320,14 +320,14 @@ def _row(
     firsts, seconds = (side.values(name, scope) for side in (first, second))
     if not (firsts and seconds and min(firsts + seconds) > 0):
         return replace(row, first=fmean(firsts) if firsts else None, second=fmean(seconds) if seconds else None)
-    row = replace(row, first=_typical(firsts), second=_typical(seconds))
+    typical, other = _typical(firsts), _typical(seconds)
+    row = replace(row, first=typical, second=other)
     if flagged and not force:
         return row
-    if flagged or not has_same_control(first, second):
-        return replace(row, ratio=row.second / row.first if row.first and row.second else None)
-    ratios = [side.log_ratios(name, scope) for side in (second, first)]
+    has_control = not flagged and has_same_control(first, second)
+    ratios = [side.log_ratios(name, scope) if has_control else [] for side in (second, first)]
     if min(map(len, ratios)) < LEAST_BLOCKS:
-        return replace(row, ratio=row.second / row.first if row.first and row.second else None)
+        return replace(row, ratio=other / typical)
     log_ratio = difference(*ratios)
     return replace(row, ratio=exp(log_ratio.mean), difference=log_ratio)
 
@@ -368,8 +368,7 @@ def inputs(folder: RunFolder) -> Inputs:
 def _queries(run: Run) -> Inputs:
     """Inputs of queries: other queries, or other clients, are another load."""
     questions = {f"{QUESTION}{question.name}": question.fingerprint for question in run.questions}
-    ramp = run.document_ramp or (run.query_load if run.query_load and run.query_load.steps else None)
-    bound = {RAMP_BOUND: str(ramp.p99_bound_ms)} if ramp else {}
+    bound = {RAMP_BOUND: str(run.ramp.p99_bound_ms)} if run.ramp else {}
     load = run.query_load
     if load is None:
         return questions | bound

@@ -385,6 +385,11 @@ class Run(Record):
         return next((phase for phase in self.phases if phase.name == name), None)
 
     @property
+    def ramp(self) -> DocumentRamp | QueryLoadResult | None:
+        """Whose steps and bound are those of its ramp, of documents or of queries; `None` where there was none."""
+        return self.document_ramp or (self.query_load if self.query_load and self.query_load.steps else None)
+
+    @property
     def source_bytes(self) -> int | None:
         """Size of the documents that were there to be indexed."""
         return next((part.source_bytes for part in (self.delivery, self.direct, self.rally) if part), None)

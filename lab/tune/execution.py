@@ -280,7 +280,7 @@ class TuneExecution:
         """Next stage, by the measurements so far and the time left."""
         if self.is_over:
             return None
-        measured = [each.measured for each in read_stages(self.folder.path)]
+        measured = list(read_stages(self.folder.path))
         return self.search.next_stage(measured, self.times())
 
     # --- time -------------------------------------------------------------------------------------------------------

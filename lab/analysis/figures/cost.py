@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from lab.analysis.figures.rates import Point, differences, growth, rate_per_s, read_s
+from lab.analysis.figures.rates import Point, differences, growth, rate_per_s, read_s, sum_of_all
 from lab.records.run import Run
 from lab.records.samples import NodeCounters, ProcessSample, Sample
 
@@ -119,12 +119,8 @@ def by_node(samples: Iterable[Sample]) -> dict[str, list[NodeCounters]]:
 
 def node_sums(samples: Sequence[Sample], value: Callable[[NodeCounters], int | None]) -> list[Point]:
     """A figure of the nodes, summed over them, at each sample; `None` where one of them does not tell it."""
-    points = []
-    for sample in samples:
-        values = [value(node) for node in sample.elasticsearch.nodes.values()] if sample.elasticsearch else []
-        known = [each for each in values if each is not None]
-        points.append(Point(read_s(sample), sum(known) if known and len(known) == len(values) else None))
-    return points
+    nodes = ((sample, sample.elasticsearch.nodes.values() if sample.elasticsearch else ()) for sample in samples)
+    return [Point(read_s(sample), sum_of_all(map(value, of_sample))) for sample, of_sample in nodes]
 
 
 def gc_time_ms(readings: Iterable[NodeCounters]) -> int | None:

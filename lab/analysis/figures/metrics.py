@@ -19,7 +19,7 @@ from lab.analysis.figures.deployment import of_deployment
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent, probe_slowdown
 from lab.analysis.figures.indices import of_indices
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
-from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
+from lab.analysis.figures.queries import of_histogram, of_queries
 from lab.analysis.figures.rates import (
     consumed_rate_docs_per_s,
     counts,
@@ -32,8 +32,10 @@ from lab.analysis.figures.rates import (
     read_s,
     shard_growth,
     source_mb_per_s,
+    sum_of_all,
 )
 from lab.analysis.figures.windows import Windows
+from lab.analysis.statistics.knee import knee
 from lab.errors import ProfileError
 from lab.extensions import RunMetric
 from lab.records.queries import QuestionAnswers
@@ -84,7 +86,12 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     own = of_queries_alone(run, cut) if run.load == "query" else of_documents(run, cut)
     answers_right = (figure for question in run.questions for figure in answers(question))
     installed = of_packages(run, cut.window)
-    return (*own, *answers_right, *of_queries(run, cut.run), *of_ramp(run), *of_deployment(run), *installed)
+    return (*own, *answers_right, *of_queries(run, cut.run), *_knee(run), *of_deployment(run), *installed)
+
+
+def _knee(run: Run) -> Iterator[Metric]:
+    if run.ramp is not None:
+        yield metric("knee_rate_per_s", knee(run.ramp.steps, run.ramp.p99_bound_ms).rate_per_s)
 
 
 def of_packages(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
@@ -105,13 +112,6 @@ def of_packages(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
                 "and make the report anew with: ./sluice report"
             ) from error
         yield metric(name, value)
-
-
-def of_ramp(run: Run) -> Iterator[Metric]:
-    """The knee of a run's ramp; nothing where there was none."""
-    knee = ramp_knee(run)
-    if knee is not None:
-        yield metric("knee_rate_per_s", knee.rate_per_s)
 
 
 def of_queries_alone(run: Run, cut: Windows) -> tuple[Metric, ...]:
@@ -235,10 +235,9 @@ def cpu_s_by_stage(run: Run, cut: Windows, servers: Sequence[str]) -> dict[str, 
     merged = [sample for sample in cut.run if cut.load and sample.at_s >= cut.load[0].at_s]
     spent_s = {name: cpu_s_used(merged if name.startswith("elasticsearch-") else cut.load, name) for name in servers}
     of_nodes = [node_s for name, node_s in spent_s.items() if name.startswith("elasticsearch-")]
-    known = [node_s for node_s in of_nodes if node_s is not None]
     if run.topic is not None and not servers_are_here(run):
         spent_s |= {"connect": None, "kafka": None}
-    spent_s["elasticsearch"] = sum(known) if known and len(known) == len(of_nodes) else None
+    spent_s["elasticsearch"] = sum_of_all(of_nodes)
     if run.delivery and run.delivery.earlier_run is None:
         spent_s["producer"] = run.delivery.cpu_s
     if run.topic is None and run.via in spent_s:

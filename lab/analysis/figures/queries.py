@@ -6,7 +6,7 @@ around it add what was done in the warm-up and after the last answer. What one q
 answers read between the same two samples.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -14,9 +14,8 @@ from hdrh.histogram import HdrHistogram
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, used_per_s
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import added, is_known, latency_ms, latency_series, mean_ms, percentiles_of
-from lab.analysis.figures.rates import Point, answered_s, counter_series, growth, mean, shard_growth
+from lab.analysis.figures.rates import Point, answered_s, counter_series, growth, mean, shard_growth, sum_of_all
 from lab.analysis.figures.windows import measured_samples
-from lab.analysis.statistics.knee import Knee, knee
 from lab.records.queries import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes
 from lab.records.result import Metric, Window
 from lab.records.run import Run
@@ -61,14 +60,6 @@ def answer_rate_series(load: QueryLoadResult) -> list[Point]:
     bins = round(1 / ANSWERS_EVERY_S)
     ends = range(bins, len(load.answers_read) + 1, bins)
     return [Point(load.started_s + end / bins, float(sum(load.answers_read[end - bins : end]))) for end in ends]
-
-
-def ramp_knee(run: Run) -> Knee | None:
-    """The knee of a run's ramp, of queries or of documents, with its interval; `None` where there was no ramp."""
-    if run.document_ramp is not None:
-        return knee(run.document_ramp.steps, run.document_ramp.p99_bound_ms)
-    load = run.query_load
-    return knee(load.steps, load.p99_bound_ms) if load and load.steps else None
 
 
 def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
@@ -176,19 +167,13 @@ def server_costs(window: Sequence[Sample], answers_per_s: float | None) -> Itera
     nodes = [name for name in process_names(window) if name.startswith(SERVER)]
     used = {name: {cost: used_per_s(window, name, counter) for cost, counter in USED.items()} for name in nodes}
     if nodes and SERVER not in used:
-        used[SERVER] = {cost: whole(per_s[cost] for per_s in used.values()) for cost in USED}
+        used[SERVER] = {cost: sum_of_all(per_s[cost] for per_s in used.values()) for cost in USED}
     for name, per_s in used.items():
         for cost, used_in_s in per_s.items():
             yield metric(cost, used_in_s / answers_per_s if used_in_s is not None and answers_per_s else None, name)
         faults = per_s["query_major_faults"]
         yield metric("query_read_bytes_per_s", per_s["query_read_bytes"], name)
         yield metric("query_major_faults_per_min", None if faults is None else 60 * faults, name)
-
-
-def whole(parts: Iterable[float | None]) -> float | None:
-    """The sum; `None` where a part is not known."""
-    known = list(parts)
-    return None if None in known else sum(part for part in known if part is not None)
 
 
 def caches(window: Sequence[Sample]) -> Iterator[Metric]:

@@ -71,6 +71,13 @@ def mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
+def sum_of_all(values: Iterable[float | None]) -> float | None:
+    """The sum of the values; `None` where there is none, or one of them is not known."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if known and len(known) == len(every) else None
+
+
 def shards(sample: Sample, scope: str) -> ShardCounters | None:
     """The index counters of `primaries` or of `total`; `None` where Elasticsearch did not answer."""
     if sample.elasticsearch is None:

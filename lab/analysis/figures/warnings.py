@@ -168,7 +168,8 @@ def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
         lost["whole samples"] = max(0, expected - len(cut.growing))
         sources = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()) if times)
         if sources:
-            losses.append(f"of {expected} samples due {_meanwhile(run)}, some were lost: {sources}")
+            meanwhile = "while queries were sent" if run.load == "query" else "while the index grew"
+            losses.append(f"of {expected} samples due {meanwhile}, some were lost: {sources}")
     if run.sink_histograms.lost:
         losses.append(f"the sink's latencies could not be read: {run.sink_histograms.lost}")
     if not losses:
@@ -179,10 +180,6 @@ def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
         likely_cause="a server was down or too busy to answer within the sampling interval",
         remedy="the charts have gaps there; a figure is missing only where all of its samples are",
     )
-
-
-def _meanwhile(run: Run) -> str:
-    return "while queries were sent" if run.load == "query" else "while the index grew"
 
 
 def dead_letters(run: Run) -> RunWarning | None:

@@ -173,15 +173,6 @@ def cost_table(result: Result) -> tuple[Row, list[Row]]:
     return ("process", *(COST_METRICS[name] for name in names)), rows
 
 
-def steps_of(run: Run) -> tuple[tuple[RampStep, ...], float | None, str]:
-    """The steps of a run's ramp, the bound on its p99 in ms, and what was due; no steps where there was no ramp."""
-    if run.document_ramp is not None:
-        return run.document_ramp.steps, run.document_ramp.p99_bound_ms, "documents"
-    if run.query_load is not None:
-        return run.query_load.steps, run.query_load.p99_bound_ms, "queries"
-    return (), None, ""
-
-
 STEPS_HEAD = ("due per second", "answered", "errors", "median", "p99")
 
 

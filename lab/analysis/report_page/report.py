@@ -9,7 +9,7 @@ from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.report_page import accounting, key_figures, sections
-from lab.analysis.report_page.queries import STEPS_HEAD, steps_of, steps_rows
+from lab.analysis.report_page.queries import STEPS_HEAD, steps_rows
 from lab.analysis.report_page.queries import section as query_section
 from lab.analysis.report_page.summary import load_sentence, outcome_sentence
 from lab.analysis.result import RunAnalysis
@@ -39,7 +39,6 @@ def report(analysis: RunAnalysis) -> str:
     run = folder.run
     began = datetime.fromtimestamp(run.started_s, UTC)
     load = run.query_load
-    steps, bound, due = steps_of(run)
     dataset = (folder.profile or {}).get("dataset")
     ledger = run.verification.ledger
     page = partial(
@@ -48,9 +47,9 @@ def report(analysis: RunAnalysis) -> str:
         marks=marks_text(run.labels, run.note),
         profile=folder.profile,
         charts=charts(run, analysis.windows),
-        ramp=ramp(steps, bound, due) if steps else None,
+        ramp=run.ramp and ramp(run.ramp.steps, run.ramp.p99_bound_ms, "documents" if run.document_ramp else "queries"),
         steps_head=STEPS_HEAD,
-        steps=steps_rows(steps),
+        steps=steps_rows(run.ramp.steps if run.ramp else ()),
         queries=load and query_section(run, result, load) | {"charts": [latencies(load), right_answers(load)]},
         deployment=run.deployment and deployment_section(run.deployment, result),
         run_sums=accounting.run_sums(run.documents),

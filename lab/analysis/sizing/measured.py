@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lab.analysis.figures.cost import cpu_s_used, process_names, servers_are_here, used
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.rates import growth_from_zero
+from lab.analysis.figures.rates import growth_from_zero, sum_of_all
 from lab.analysis.result import RunAnalysis
 from lab.analysis.sizing.ranges import Range, estimated
 from lab.errors import ProfileError
@@ -203,12 +203,9 @@ def written_bytes(analysis: RunAnalysis) -> float | None:
     """Bytes that Elasticsearch wrote to the disk for one copy of a document."""
     samples = [sample for sample in analysis.folder.samples if sample.phase in ("load", "settle")]
     nodes = [name for name in process_names(samples) if name.startswith("elasticsearch-")]
-    written = [used(samples, name, lambda process: process.disk_write_bytes) for name in nodes]
+    written = sum_of_all(used(samples, name, lambda process: process.disk_write_bytes) for name in nodes)
     times = copies(analysis)
-    known = [size for size in written if size is not None]
-    if not times or not known or len(known) < len(nodes) or not sum(known):
-        return None
-    return sum(known) / analysis.result.documents.loaded / times
+    return written / analysis.result.documents.loaded / times if written and times else None
 
 
 def request_us(analysis: RunAnalysis) -> float | None:

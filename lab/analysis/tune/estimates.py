@@ -71,16 +71,14 @@ def pooled(measured: Iterable[Measured]) -> dict[tuple[str, MetricKey], Effect]:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates of the combinations that have run."""
+    """Estimates of the combinations that have run, by their pooled effects.
+
+    The confirmation must not be among the stages of these: it must not have chosen.
+    """
 
     goal: Goal
     bounds: Sequence[Bound]
     effects: Mapping[tuple[str, MetricKey], Effect]
-
-    @classmethod
-    def of(cls, goal: Goal, bounds: Sequence[Bound], measured: Iterable[Measured]) -> "Estimates":
-        """Over these stages; the confirmation must not be among them: it must not have chosen."""
-        return cls(goal, bounds, pooled(measured))
 
     def on(self, combination: Combination, metric: MetricKey) -> Effect | None:
         """A combination's effect; `None` where it has not run, or never to a figure."""
