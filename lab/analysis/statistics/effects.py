@@ -6,9 +6,8 @@ from math import exp, log, log1p
 from statistics import fmean
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.statistics.means import Mean, means, plain_mean
+from lab.analysis.statistics.means import SIGNIFICANCE, Mean, means, plain_mean
 from lab.analysis.statistics.power import smallest_detectable
-from lab.analysis.statistics.student import SIGNIFICANCE
 from lab.analysis.text import count, quantity
 from lab.records.suite import Effect, MetricKey, Verdict
 

@@ -15,7 +15,7 @@ from lab.analysis.folder import read_run
 from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
 from lab.analysis.report_page.svg import Chart, Readings, drawn, inline
 from lab.analysis.statistics.effects import is_speed
-from lab.analysis.suite.break_even import axis_label, common_name, crossing_sentence, levels
+from lab.analysis.suite.factors import axis_label, common_name, crossing_sentence, levels
 from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text

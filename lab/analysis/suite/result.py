@@ -15,7 +15,7 @@ from lab.analysis.suite.comparisons import (
     published_pairs,
     published_steps,
 )
-from lab.analysis.suite.factor_summary import factor_sentences
+from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
 from lab.analysis.suite.summary import AT_ONCE, Findings, summary

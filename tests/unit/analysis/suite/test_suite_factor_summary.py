@@ -6,7 +6,7 @@ import pytest
 
 from lab.analysis.suite.charts import crossing_chart
 from lab.analysis.suite.comparisons import published_of
-from lab.analysis.suite.factor_summary import factor_sentences
+from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.summary import Findings
 from lab.records.suite import (
     Crossing,
