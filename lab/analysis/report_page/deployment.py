@@ -12,7 +12,6 @@ from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure
 from lab.records.deployment import Deployment
 from lab.records.result import Result
 
-INDICES_HEAD = ("index", "became", "time", "copied", "rate", "out of the index node", "throttled", "recoveries")
 ACTIVE = "recoveries under way"
 RATE = "MB/s"
 MEGABYTE = 1e6
@@ -23,14 +22,11 @@ def section(deployment: Deployment, result: Result) -> dict[str, object]:
     targets = targets_of(deployment)
     return {
         "settings": setting_pairs(deployment),
-        "indices_head": INDICES_HEAD,
         "indices": indices(deployment, result),
         "ways_head": ("from \\ to", *targets, "all"),
         "ways": ways(deployment, targets),
         "charts": charts(deployment),
-        "nodes_head": ("node", "CPU", "read from disk", "written to disk"),
         "nodes": nodes(deployment),
-        "queries_head": ("queries", "answers", "errors", "median", "p99"),
         "queries": queries(deployment, result),
     }
 

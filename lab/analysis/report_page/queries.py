@@ -100,21 +100,6 @@ def load_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-TIMES_HEAD = (
-    "question",
-    "requests",
-    "errors",
-    "per second",
-    "mean",
-    "median",
-    "p90",
-    "p99",
-    "p99.9",
-    "longest",
-    "took",
-)
-
-
 def times_rows(result: Result, load: QueryLoadResult) -> list[Row]:
     """Each question with its times, and all of them together."""
     stem = "query_latency_ms" if is_open_loop(load) else "query_service_time_ms"
@@ -130,9 +115,6 @@ def _times(result: Result, stem: str, scope: str) -> Row:
         *(figure_of(result, f"{stem}_{name}", scope) for name in TIMES),
         figure_of(result, "query_took_ms_p50", scope),
     )
-
-
-ANSWERS_HEAD = ("question", "hits", "compared", "wrong", "rows right", "values right")
 
 
 def answers_rows(load: QueryLoadResult) -> list[Row]:
@@ -171,9 +153,6 @@ def cost_table(result: Result) -> tuple[Row, list[Row]]:
     scopes = sorted({metric.scope for metric in known})
     rows = [(scope, *(figure_of(result, name, scope) for name in names)) for scope in scopes]
     return ("process", *(COST_METRICS[name] for name in names)), rows
-
-
-STEPS_HEAD = ("due per second", "answered", "errors", "median", "p99")
 
 
 def steps_rows(steps: Iterable[RampStep]) -> list[Row]:
@@ -223,9 +202,7 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
         else f"{questions_text(load)} by {clients_text(load)}, while documents streamed. {answers_text(load)}",
         "load": load_pairs(load),
         "times_name": times_name(load),
-        "times_head": TIMES_HEAD,
         "times": times_rows(result, load),
-        "answers_head": ANSWERS_HEAD,
         "answers_rows": answers_rows(load),
         "pairs": question_pairs(load),
         "errors": [(each.name, kind, count(times)) for each in load.questions for kind, times in each.errors.items()],

@@ -25,7 +25,6 @@ def told_twice(result: Result) -> str | tuple[()]:
     return "end_to_end" if value_of(result.metrics, DELAYS[0]) is not None else ()
 
 
-INDEX_COLUMNS = ("index", "all documents after", "indexing rate", "indexing latency")
 INDEX_METRICS = ("index_finish_s", "indexing_rate_docs_per_s", "indexing_latency_ms")
 
 
@@ -33,20 +32,6 @@ def index_loads(result: Result) -> list[Row]:
     """Each of several indices with its figures."""
     names = [metric.scope for metric in result.metrics if metric.name == "index_finish_s" and metric.scope != "run"]
     return [(name, *(figure_of(result, metric, name) for metric in INDEX_METRICS)) for name in names]
-
-
-QUESTION_COLUMNS = (
-    "question",
-    "answers",
-    "wrong",
-    "books each",
-    "requests each",
-    "ids joined each",
-    "p50",
-    "p90",
-    "p99",
-    "took",
-)
 
 
 def questions(run: Run, result: Result) -> list[Row]:
@@ -126,9 +111,6 @@ def processes(result: Result) -> list[Row]:
     names.discard("sender")  # it is there under its own name, too
     busiest_first = sorted(names, key=lambda name: (-(value_of(result.metrics, COST_METRICS[0], name) or 0), name))
     return [(name, *(figure_of(result, metric, name) for metric in COST_METRICS)) for name in busiest_first]
-
-
-DRIVER_COLUMNS = ("share", "host", "its clock", "delivered", "late", "p50", "p99")
 
 
 def drivers(run: Run) -> list[Row]:

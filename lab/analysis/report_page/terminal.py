@@ -5,6 +5,7 @@ from math import isclose
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
+from rich.padding import PaddingDimensions
 from rich.table import Table
 from rich.text import Text
 
@@ -135,23 +136,18 @@ def load_questions(result: Result) -> list[str]:
     return [metric.scope for metric in result.metrics if metric.name == "query_requests" and metric.scope != "run"]
 
 
-def other_engine(result: Result) -> list[str]:
-    """The servers under test, where they are not Elasticsearch."""
-    return sorted({server.release for server in result.environment.servers if server.product})
+def _table(result: Result, what: str, padding: PaddingDimensions) -> Table:
+    """A table below the profile, the servers under test where they are not Elasticsearch, and what it shows."""
+    products = sorted({server.release for server in result.environment.servers if server.product})
+    title = " · ".join((result.profile, *products, what))
+    return Table(title=title, title_justify="left", show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=padding)
 
 
 def query_table(result: Result, questions: Sequence[str]) -> Table:
     """A row for each question of a query load."""
     stem = query_stem(result)
     name = "latency" if stem == "query_latency_ms" else "service time (closed loop)"
-    table = Table(
-        title=" · ".join((result.profile, *other_engine(result), name)),
-        title_justify="left",
-        show_edge=False,
-        pad_edge=False,
-        box=SIMPLE_HEAD,
-        padding=0,
-    )
+    table = _table(result, name, padding=0)
     table.add_column("question", overflow="fold")
     for head in QUERY_COLUMNS:
         table.add_column(head, justify="right", no_wrap=True)
@@ -162,7 +158,8 @@ def query_table(result: Result, questions: Sequence[str]) -> Table:
 
 def query_stem(result: Result) -> str:
     """Beginning of the metric that shows queries: latency where they had a due time, else service time."""
-    return "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
+    has_latency = any(metric.name == "query_latency_ms_p50" for metric in result.metrics)
+    return "query_latency_ms" if has_latency else "query_service_time_ms"
 
 
 def query_cells(result: Result, stem: str, question: str) -> Iterator[Text]:
@@ -174,25 +171,15 @@ def query_cells(result: Result, stem: str, question: str) -> Iterator[Text]:
         yield Text(count(value), style="red" if value else "")
 
 
-def _has(result: Result, name: str) -> bool:
-    return any(metric.name == name for metric in result.metrics)
-
-
 def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     window = result.measured_window
     measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
-    title = " · ".join(part for part in (result.profile, *other_engine(result), measured) if part)
-    table = Table(
-        title=title, title_justify="left", show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
+    table = _table(result, measured, padding=(0, 1, 0, 0))
     table.add_column("metric")
     table.add_column("scope", style="dim")
     table.add_column("value", justify="right")
-    for label, scope, value in figure_rows(result, of_load):
-        table.add_row(label, scope, value)
-    table.add_row()
-    for label, scope, value in document_rows(result):
-        table.add_row(label, scope, value)
+    for row in (*figure_rows(result, of_load), (), *document_rows(result)):
+        table.add_row(*row)
     for broken in broken_laws(result.verification.ledger):
         table.add_row(Text("Sink's ledger", style="bold red"), "", broken)
     return table
