@@ -41,18 +41,14 @@ def read_run(path: Path) -> RunFolder:
     Raises:
         ProfileError: The folder, or a file in it, is not what a run leaves behind.
     """
-    return RunFolder(
-        path, read_record(path / "run.json"), _samples(path / "samples.ndjson"), read_profile(path / "profile.json")
-    )
+    run = read_record(path / "run.json")
+    samples = sorted(parsed_lines(Sample, path / "samples.ndjson", A_RUN), key=lambda sample: sample.at_s)
+    return RunFolder(path, run, tuple(samples), read_profile(path / "profile.json"))
 
 
 def read_record(path: Path) -> Run:
     """Record of a run, from its `run.json`; raises ProfileError if it is not there, or no such record."""
     return parsed(Run, content_of(path, A_RUN), str(path))
-
-
-def _samples(path: Path) -> tuple[Sample, ...]:
-    return tuple(sorted(parsed_lines(Sample, path, A_RUN), key=lambda sample: sample.at_s))
 
 
 def read_profile(path: Path) -> dict[str, object] | None:

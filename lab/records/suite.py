@@ -199,6 +199,11 @@ class SuiteRun(Record):
     ended_s: float
 
     @property
+    def cell(self) -> tuple[int, str, int]:
+        """Its block, its variant, and which of the variant's runs in the block it is."""
+        return self.block, self.variant, self.turn
+
+    @property
     def is_sound(self) -> bool:
         """Check that the run need not be repeated."""
         return self.status == "verified" and self.disturbed is None

@@ -29,11 +29,6 @@ class Sum:
         return sum(records for _, records in self.parts)
 
     @property
-    def nonzero_parts(self) -> list[tuple[str, int]]:
-        """The parts that hold any records."""
-        return [(name, records) for name, records in self.parts if records]
-
-    @property
     def difference(self) -> int:
         """Records that the parts lack; negative when they hold too many."""
         return self.whole[1] - self.total

@@ -12,7 +12,7 @@ from lab.analysis.figures.queries import answer_rate_series, search_latency_seri
 from lab.analysis.figures.rates import Point, answered, counter_series
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
 from lab.analysis.report_page.queries import times_name
-from lab.analysis.report_page.svg import WIDTH, Axis, Chart, Readings, Row, drawn, inline, primaries_and_total
+from lab.analysis.report_page.svg import AS_GIVEN, WIDTH, Axis, Chart, Readings, Row, drawn, inline, primaries_and_total
 from lab.analysis.statistics.knee import Knee, knee
 from lab.analysis.text import figure, number
 from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
@@ -24,7 +24,6 @@ MOST_LABELS = 7
 SHARES = alt.Axis(grid=False, format="~%", values=[0, 0.25, 0.5, 0.75, 1])
 PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
 LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
-AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
 def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:

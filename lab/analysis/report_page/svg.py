@@ -20,6 +20,8 @@ LABELLED = 0.2
 """A phase narrower than this part of the axis carries no label."""
 FEW_POINTS = 33
 FEW_LABELS = 5
+AS_GIVEN = alt.Color("colour:N", scale=None)
+"""Colours that the values say themselves."""
 
 
 @dataclass(frozen=True, slots=True)

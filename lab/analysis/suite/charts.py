@@ -13,7 +13,7 @@ from lab.analysis.figures.queries import answer_rate_series
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
-from lab.analysis.report_page.svg import Chart, Readings, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, Chart, Readings, drawn, inline
 from lab.analysis.statistics.effects import is_speed
 from lab.analysis.suite.factors import axis_label, common_name, crossing_sentence, levels
 from lab.analysis.suite.figures import by_variant
@@ -24,7 +24,6 @@ from lab.errors import ProfileError
 from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun, VariantMetric
 
 RUN_COLOURS = (BLUE, ORANGE, GREEN, VIOLET, "#cf4f4f", "#2aa1a8", "#b08a2e", GREY, "#c76b98", "#5c7f3a")
-AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
 # --- where a level begins to win ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from math import log
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.effects import is_speed
-from lab.analysis.suite.comparisons import Pair
+from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.suite.summary import TOO_FEW, Findings
@@ -52,7 +52,7 @@ def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tu
 
 def pairs_of(findings: Findings, factor: str) -> list[Pair]:
     """The comparisons in which a factor is turned."""
-    return [pair for pair in findings.pairs if findings.plan.variant(pair[0]).factor == factor]
+    return [pair for pair in planned_pairs(findings.plan) if findings.plan.variant(pair[0]).factor == factor]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import altair as alt
 
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
-from lab.analysis.report_page.svg import WIDTH, Chart, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, WIDTH, Chart, drawn, inline
 from lab.analysis.suite.names import short_name
 from lab.analysis.text import bytes_text, figure
 from lab.records.suite import SuitePlan, SuiteResult, VariantMetric
@@ -174,13 +174,12 @@ def _drawing(points: Sequence[Mapping[str, Any]], axis: str) -> str:
     x = alt.X("x:Q", title=axis, scale=x_scale, axis=x_axis)
     y_axis = alt.Axis(tickCount=5, labelExpr="datum.value > 1 ? '' : format(datum.value, '.3~f')")
     y = alt.Y("y:Q", title="recall", scale=y_scale, axis=y_axis)
-    colour = alt.Color("colour:N", scale=None)
     base = alt.Chart(inline(points))
     bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(
-        x=alt.X("low:Q", title=axis, scale=x_scale, axis=x_axis), x2="high:Q", y=y, color=colour
+        x=alt.X("low:Q", title=axis, scale=x_scale, axis=x_axis), x2="high:Q", y=y, color=AS_GIVEN
     )
-    lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", order="y:Q", color=colour)
-    dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=colour)
+    lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", order="y:Q", color=AS_GIVEN)
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=AS_GIVEN)
     return drawn([bars, lines, dots, *_labels(points, bounds, (bottom, top))], height=HEIGHT)
 
 

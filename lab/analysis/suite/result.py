@@ -52,6 +52,9 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
     findings = Findings(plan, repeats_text(plan, suite.runs), compared, counted_unlike(suite, pairs))
+    in_short = tuple(published.in_short) if published else ()
+    if published and plan.rate and published.in_short_at_a_rate:
+        in_short = tuple(published.in_short_at_a_rate)
     ended_s = max(run.ended_s for run in suite.runs)
     of_control_first = [*suite.of_variant(plan.control), *suite.counted.values()]
     return SuiteResult(
@@ -63,7 +66,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         figures=by_variant,
         effects=compared,
         published=steps,
-        in_short=_in_short(plan, published) if published else (),
+        in_short=in_short,
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         headline=AT_ONCE if plan.duets else "",
@@ -113,10 +116,6 @@ def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair
     """Comparisons whose intervals are not yet narrow enough."""
     under_way, precision = comparisons_under_way(folder, root=root), read_plan(folder).precision or 0.0
     return tuple((effect.variant, effect.against) for effect in under_way if not is_settled(effect, precision))
-
-
-def _in_short(plan: SuitePlan, published: Published) -> tuple[str, ...]:
-    return tuple(published.in_short_at_a_rate if plan.rate and published.in_short_at_a_rate else published.in_short)
 
 
 def counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:

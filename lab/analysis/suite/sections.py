@@ -9,15 +9,16 @@ from lab.analysis.figures.limits import stage_text
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.svg import Chart
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
-from lab.analysis.suite.comparison_table import HEAD, Row, agreement_text, rows, verdict_kind
-from lab.analysis.suite.comparisons import asked_pairs, is_detected, of_pair, verdict_of
+from lab.analysis.suite.comparison_table import HEAD, agreement_text, rows, verdict_kind
+from lab.analysis.suite.comparisons import is_detected, of_pair, verdict_of
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, by_variant, compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.forest_plot import axis, plot_row
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.scope_table import MetricScopes, lines, metrics_with_scopes, scope_names, scopes_label
-from lab.analysis.suite.summary import TOO_FEW, Findings
+from lab.analysis.suite.summary import TOO_FEW, Findings, compared_effects
 from lab.analysis.text import UNKNOWN, count, duration, figure
+from lab.engines import DEFAULT
 from lab.errors import ProfileError
 from lab.profiles.mapping import leaves
 from lab.records.suite import NO_LIMIT, MetricKey, SuitePlan, SuiteResult, SuiteRun
@@ -52,8 +53,7 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
 
 def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
     """Comparisons that show a difference by a metric, and comparisons in all; 0 of all if each has too few runs."""
-    effects = (of_pair(result.effects, pair, metric) for pair in asked_pairs(result.plan))
-    compared = [effect for effect in effects if effect is not None and effect.ratios]
+    compared = compared_effects(result.plan, result.effects, metric)
     is_measured = any(effect.verdict != TOO_FEW for effect in compared)
     return sum(map(is_detected, compared)), len(compared) if is_measured else 0
 
@@ -107,7 +107,7 @@ def check_table(result: SuiteResult) -> dict[str, object]:
     return {
         "head": ("metric", *HEAD[3:5]),
         "rows": [(label, ratio, row.verdict_text) for label, ratio, row in checks],
-        "kinds": [row_kind(row) for *_, row in checks],
+        "kinds": [verdict_kind(row.verdict) for *_, row in checks],
     }
 
 
@@ -124,7 +124,8 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
         "axis": along,
         "has_published": any(row.published for row in planned),
         "comparisons": [
-            (row, row_kind(row), plot_row(row, along), dict(zip(HEAD, row.texts, strict=True))) for row in planned
+            (row, verdict_kind(row.verdict), plot_row(row, along), dict(zip(HEAD, row.texts, strict=True)))
+            for row in planned
         ],
         "drift": drift_chart(result, metric),
         "notes": [
@@ -135,28 +136,20 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
         "extra": {
             "head": ("comparison", *HEAD[3:5], HEAD[6]),
             "rows": [(f"{row.variant} ÷ {row.against}", *row.texts[3:5], ", ".join(row.texts[-2:])) for row in extra],
-            "kinds": [row_kind(row) for row in extra],
+            "kinds": [verdict_kind(row.verdict) for row in extra],
         },
     }
 
 
-def row_kind(row: Row) -> str:
-    """The class of a table's row."""
-    return verdict_kind(row.verdict)
-
-
 def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
     """Limits of each variant's runs, with the evidence of one of them."""
+    product = result.environment.product if result.environment else DEFAULT.engine.title
     for limit in result.limits:
-        stages_of = limit.limits.items()
-        named = ((stage if stage == NO_LIMIT else _stage_text(result, stage), runs) for stage, runs in stages_of)
+        named = (
+            (stage if stage == NO_LIMIT else stage_text(stage, product), runs) for stage, runs in limit.limits.items()
+        )
         stages = ", ".join(f"{stage} ({runs})" for stage, runs in named)
         yield short_name(result.plan, limit.variant), stages, limit.evidence.evidence if limit.evidence else UNKNOWN
-
-
-def _stage_text(result: SuiteResult, stage: str) -> str:
-    """A stage with the product of the control's servers."""
-    return stage_text(stage, result.environment.product) if result.environment else stage_text(stage)
 
 
 def published_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:

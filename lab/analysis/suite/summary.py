@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 
 from lab.analysis.suite.comparisons import (
     Pair,
@@ -36,11 +37,6 @@ class Findings:
     effects: Sequence[Effect]
     documents_per_entity: Mapping[Pair, tuple[float, float]]
 
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """Comparisons of the plan, the A/A check first."""
-        return planned_pairs(self.plan)
-
     def named(self, variant: str) -> str:
         """A variant as the sentences call it."""
         return f"`{short_name(self.plan, variant)}`"
@@ -62,32 +58,31 @@ AT_ONCE = (
 def summary(findings: Findings) -> str:
     """Summary: a sentence for each primary metric on the variants that differ, then what to know of their ratios."""
     primary = primary_metrics(findings.plan)
-    told = [_differences(findings, metric) for metric in primary if _measured(findings, metric)]
+    told = [text for metric in primary if (text := _differences(findings, metric))]
     names = " or ".join(lower_first(metric_label(metric)) for metric in primary)
     nothing = (
         f"Nothing can be compared by {names}: a comparison needs three blocks in which both runs are verified and have"
         " it. Give the suite more time (`--minutes`) or more repeats; if runs have failed, the warnings say why"
     )
     again = differs_from_itself(findings.plan, findings.effects, primary)
-    per_entity = (_per_entity(findings, pair) for pair in findings.pairs)
+    per_entity = (_per_entity(findings, pair) for pair in planned_pairs(findings.plan))
     told = [*(told or [nothing]), f"{again[:1].upper()}{again[1:]}", *per_entity]
     return " ".join(f"{sentence}." for sentence in told if sentence)
 
 
-def _compared(findings: Findings, metric: MetricKey) -> list[Effect]:
+def compared_effects(plan: SuitePlan, effects: Sequence[Effect], metric: MetricKey) -> list[Effect]:
     """Effects on a metric of all comparisons that are asked for and have a ratio."""
-    effects = (findings.on(pair, metric) for pair in asked_pairs(findings.plan))
-    return [effect for effect in effects if effect is not None and effect.ratios]
-
-
-def _measured(findings: Findings, metric: MetricKey) -> list[Effect]:
-    """Effects on a metric of the comparisons that have enough runs."""
-    return [effect for effect in _compared(findings, metric) if effect.verdict != TOO_FEW]
+    asked = (of_pair(effects, pair, metric) for pair in asked_pairs(plan))
+    return [effect for effect in asked if effect is not None and effect.ratios]
 
 
 def _differences(findings: Findings, of: MetricKey) -> str:
-    compared, measured = _compared(findings, of), _measured(findings, of)
-    differing = sorted(filter(is_detected, measured), key=_size, reverse=True)
+    """Sentence on the variants that differ by a metric; empty where each comparison has too few runs."""
+    compared = compared_effects(findings.plan, findings.effects, of)
+    measured = [effect for effect in compared if effect.verdict != TOO_FEW]
+    if not measured:
+        return ""
+    differing = sorted(filter(is_detected, measured), key=lambda each: abs(log(each.ratio or 1)), reverse=True)
     rest = Counter(effect.verdict for effect in compared if not is_detected(effect))
     shown = [
         f"{findings.named(effect.variant)} {verdict_of(effect)} against {findings.named(effect.against)}"
@@ -116,10 +111,6 @@ def _blocks(findings: Findings, measured: Sequence[Effect]) -> str:
     return (
         f"{'–'.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} {'pairs' if findings.plan.duets else 'blocks'}"
     )
-
-
-def _size(effect: Effect) -> float:
-    return max(effect.ratio or 1, 1 / (effect.ratio or 1))
 
 
 def _per_entity(findings: Findings, pair: Pair) -> str:

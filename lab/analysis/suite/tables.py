@@ -75,7 +75,7 @@ def suite_csv(suite: SuiteRecords) -> str:
 
 
 def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]]:
-    counted = suite.counted.get((run.block, run.variant, run.turn))
+    counted = suite.counted.get(run.cell)
     results = [counted.result] if counted is not None and counted.run == run else []
     against = next((variant.against for variant in suite.plan.variants if variant.name == run.variant), None)
     for metric in compared_metrics(suite.plan):

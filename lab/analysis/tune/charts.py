@@ -7,7 +7,7 @@ from math import log
 import altair as alt
 
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY
-from lab.analysis.report_page.svg import Chart, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, Chart, drawn, inline
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import ratio_text
 from lab.analysis.tune.goals import LABELS, METRICS
@@ -92,11 +92,7 @@ def _scatter(places: Sequence[Place], front: Sequence[Place], label: str) -> str
         _axis("y:Q", [p.y for p in places], label, up=True),
     )
     line = alt.Chart(inline(steps)).mark_line(stroke=BLUE, strokeWidth=1.2, strokeDash=[4, 3]).encode(x=x, y=y)
-    dots = (
-        alt.Chart(inline(values))
-        .mark_point(filled=True, size=70, opacity=0.9)
-        .encode(x=x, y=y, color=alt.Color("colour:N", scale=None))
-    )
+    dots = alt.Chart(inline(values)).mark_point(filled=True, size=70, opacity=0.9).encode(x=x, y=y, color=AS_GIVEN)
     names = (
         alt.Chart(inline(recommended))
         .mark_text(align="left", dx=7, dy=-7, fontSize=11, fill="currentColor", limit=LONGEST_NAME)
