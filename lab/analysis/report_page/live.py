@@ -76,9 +76,8 @@ def live_charts(
         zero_s: When the run began: the zero of the time axis.
         has_replicas: Without any, `total` would lie upon `primaries`.
     """
-    rate = (
-        RATE if has_replicas else replace(RATE, series={"primaries": RATE.series["primaries"]}, colours=LATENCY.colours)
-    )
+    alone = replace(RATE, series={"primaries": RATE.series["primaries"]}, colours={"primaries": BLUE})
+    rate = RATE if has_replicas else alone
     charts = {"indexing_rate": line_spec(rate, zero_s), "indexing_latency": line_spec(LATENCY, zero_s)}
     if is_stream:
         charts["end_to_end_latency"] = line_spec(END_TO_END, zero_s)

@@ -308,10 +308,9 @@ def test_the_summary_holds_the_answer_and_a_table_for_each_metric(folder: Path) 
 
 def test_the_schema_in_the_repository_is_that_of_the_record(folder: Path) -> None:
     """Other programs read suite.json by it."""
-    assert (ROOT / "docs/suite.schema.json").read_text("utf-8") == json_schema(SuiteResult)
-    Draft202012Validator(orjson.loads(json_schema(SuiteResult))).validate(
-        orjson.loads((folder / "suite.json").read_bytes())
-    )
+    schema = json_schema(SuiteResult)
+    assert (ROOT / "docs/suite.schema.json").read_text("utf-8") == schema
+    Draft202012Validator(orjson.loads(schema)).validate(orjson.loads((folder / "suite.json").read_bytes()))
 
 
 @pytest.mark.parametrize("published", [None, "aladin-indexing"])
