@@ -7,7 +7,7 @@ from lab.analysis.figures.deployment import copy_rate_series
 from lab.analysis.figures.rates import Point
 from lab.analysis.report_page.looks import BLUE, ORANGE
 from lab.analysis.report_page.sections import Row
-from lab.analysis.report_page.svg import Axis, Chart, extent, line_chart
+from lab.analysis.report_page.svg import Axis, Chart, extent, in_units, line_chart
 from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure
 from lab.records.deployment import Deployment
 from lab.records.result import Result
@@ -123,14 +123,10 @@ def charts(deployment: Deployment) -> list[Chart]:
         warm_up=None,
         since="the deployment was asked for",
     )
-    rates = [
-        Point(point.at_s, None if point.value is None else point.value / MEGABYTE)
-        for point in copy_rate_series(deployment)
-    ]
-    rate_rows = axis.rows(RATE, rates)
-    active_rows = axis.rows(ACTIVE, [Point(each.at_s, each.active) for each in deployment.progress])
+    rates = {RATE: in_units(copy_rate_series(deployment), MEGABYTE)}
+    active_rows = axis.rows({ACTIVE: [Point(each.at_s, each.active) for each in deployment.progress]})
     return [
-        axis.chart("Copied per second", "By all nodes.", rate_rows, {RATE: BLUE}, "MB/s", filled=True),
+        axis.chart("Copied per second", "By all nodes.", rates, {RATE: BLUE}, "MB/s", filled=True),
         Chart(
             "Recoveries under way",
             "Copies of shards being made; those that wait for their turn are not counted.",

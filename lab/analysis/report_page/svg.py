@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,10 @@ class Chart:
     note: str = ""
 
 
+Lines = Mapping[str, Sequence[Point]]
+"""Name of each line → its points."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One point of one line; `None` breaks the line."""
@@ -93,10 +97,10 @@ class Axis:
     warm_up: tuple[float, float] | None
     since: str = "the load began"
 
-    def rows(self, series: str, points: Sequence[Point]) -> list[Row]:
-        """The points that can be seen."""
-        shown = [(point.at_s - self.zero_s, point.value) for point in points]
-        return [Row(round(x, 3), y, series) for x, y in shown if self.first <= x <= self.last]
+    def rows(self, lines: Lines) -> list[Row]:
+        """The points of lines that can be seen."""
+        shown = [(point.at_s - self.zero_s, point.value, name) for name, points in lines.items() for point in points]
+        return [Row(round(x, 3), y, series) for x, y, series in shown if self.first <= x <= self.last]
 
     def readings(self, rows: Sequence[Row], unit: str) -> Readings:
         """The values of lines along this axis."""
@@ -106,7 +110,7 @@ class Axis:
         self,
         title: str,
         reading: str,
-        rows: Sequence[Row],
+        lines: Lines,
         colours: dict[str, str],
         unit: str,
         *,
@@ -122,6 +126,7 @@ class Axis:
             words: The unit in words, unless they are the unit's own.
             y: Title of the upward axis, unless it is the unit.
         """
+        rows = self.rows(lines)
         return Chart(
             title,
             reading,
@@ -165,15 +170,19 @@ def _has_a_line(rows: Sequence[Row]) -> bool:
 
 
 def primaries_and_total(
-    series: Callable[[Sequence[Sample], str], list[Point]], samples: Sequence[Sample], axis: Axis
-) -> tuple[list[Row], dict[str, str]]:
-    """The lines of both scopes, or one line where there are no replicas that would tell them apart."""
+    series: Callable[[Sequence[Sample], str], list[Point]], samples: Sequence[Sample]
+) -> tuple[Lines, dict[str, str]]:
+    """The lines of both scopes with their colours, or one where there are no replicas that would tell them apart."""
     primaries, total = series(samples, "primaries"), series(samples, "total")
     if [point.value for point in primaries] == [point.value for point in total]:
         name = "primaries = total"
-        return axis.rows(name, primaries), {name: BLUE}
-    rows = [*axis.rows("total", total), *axis.rows("primaries", primaries)]
-    return rows, {"primaries": BLUE, "total": ORANGE}
+        return {name: primaries}, {name: BLUE}
+    return {"total": total, "primaries": primaries}, {"primaries": BLUE, "total": ORANGE}
+
+
+def in_units(points: Iterable[Point], unit: float) -> list[Point]:
+    """The points in multiples of a unit, such as a megabyte."""
+    return [Point(point.at_s, None if point.value is None else point.value / unit) for point in points]
 
 
 def extent(rows: Sequence[Row], unit: str) -> str:
