@@ -21,6 +21,7 @@ from lab.analysis.figures.indices import of_indices
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
 from lab.analysis.figures.queries import of_histogram, of_queries
 from lab.analysis.figures.rates import (
+    SCOPES,
     consumed_rate_docs_per_s,
     counts,
     entities_per_s,
@@ -42,8 +43,6 @@ from lab.records.queries import QuestionAnswers
 from lab.records.result import Metric
 from lab.records.run import Run
 from lab.records.samples import Sample
-
-SCOPES = ("primaries", "total")
 
 BULK_COUNTERS = {
     "bulk_requests": "bulk_requests",

@@ -14,14 +14,23 @@ from hdrh.histogram import HdrHistogram
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, used_per_s
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import added, is_known, latency_ms, latency_series, mean_ms, percentiles_of
-from lab.analysis.figures.rates import Point, answered_s, counter_series, growth, mean, shard_growth, sum_of_all
+from lab.analysis.figures.rates import (
+    SCOPES,
+    Point,
+    answered_s,
+    counter_series,
+    growth,
+    mean,
+    rate_per_s,
+    shard_growth,
+    sum_of_all,
+)
 from lab.analysis.figures.windows import measured_samples
 from lab.records.queries import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes
 from lab.records.result import Metric, Window
 from lab.records.run import Run
 from lab.records.samples import ProcessSample, Sample
 
-SCOPES = ("primaries", "total")
 SHARES = {
     "query_latency_ms": ("mean", "p50", "p90", "p99", "p99_9", "max"),
     "query_service_time_ms": ("mean", "p50", "p90", "p99", "p99_9", "max"),
@@ -130,8 +139,7 @@ def search_rate_per_s(window: Sequence[Sample], scope: str) -> float | None:
 
     Source: Kibana's Stack Monitoring ("Search Rate"): Δ`query_total` / Δt. 1 000 → 1 900 in 9 s is 100 /s.
     """
-    grown, elapsed_s = shard_growth(window, scope, "query_total"), answered_s(window)
-    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+    return rate_per_s(0, shard_growth(window, scope, "query_total"), answered_s(window))
 
 
 def search_latency_ms(window: Sequence[Sample], scope: str) -> float | None:

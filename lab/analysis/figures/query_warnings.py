@@ -3,8 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from lab.analysis.figures.limits import no_slack_text
-from lab.analysis.figures.query_limits import BUSY_SENDER, is_sender_limited, keeps_rate, sender_share, sender_text
+from lab.analysis.figures.limits import (
+    BUSY_SENDER,
+    is_sender_limited,
+    keeps_rate,
+    no_slack_text,
+    sender_share,
+    sender_text,
+)
 from lab.analysis.text import count, number
 from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit

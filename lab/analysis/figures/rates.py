@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 from lab.records.samples import ElasticsearchSample, NodeCounters, Sample, ShardCounters
 
+SCOPES = ("primaries", "total")
 GAP_FACTOR = 1.5
 """Two samples further apart than this many sampling intervals have a gap between them."""
 
@@ -220,8 +221,7 @@ def indexing_rate_docs_per_s(window: Sequence[Sample], scope: str) -> float | No
     """
     if not go_on(window, scope):
         return stored_rate_docs_per_s(window) if scope == "primaries" else None
-    grown, elapsed_s = growth(index_totals(window, scope)), answered_s(window)
-    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+    return rate_per_s(0, growth(index_totals(window, scope)), answered_s(window))
 
 
 def stored_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
@@ -244,8 +244,7 @@ def consumed_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
     Source: Δ`records_read` / Δt. 0 → 3 000 000 in 6.4 s is 468 750 /s.
     """
     known = [(sample.at_s, value) for sample, value in zip(window, consumed(window), strict=True) if value is not None]
-    grown, elapsed_s = growth(value for _, value in known), known[-1][0] - known[0][0] if known else 0.0
-    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+    return rate_per_s(0, growth(value for _, value in known), known[-1][0] - known[0][0] if known else 0.0)
 
 
 def source_mb_per_s(rate_docs_per_s: float | None, source_bytes: int | None, documents: int) -> float | None:

@@ -41,8 +41,10 @@ def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
         ("Replicas", str(deployment.number_of_replicas)),
         ("Recoveries at once out of the index node", f"{count(deployment.most_from_index_node)} at most, as seen"),
         ("Recovery settings", settings or "Elasticsearch's defaults"),
-        ("Asked again", f"{count(deployment.retries)} times, for allocations that Elasticsearch had given up"),
     ]
+    if deployment.retries:
+        given_up = f"{count(deployment.retries)} times, for allocations that Elasticsearch had given up"
+        rows.append(("Asked again", given_up))
     if (snapshot := deployment.snapshot) is not None:
         rows += [
             ("Snapshot", f"{bytes_text(snapshot.written_bytes)} written in {duration(snapshot.snapshot_s)}"),
@@ -52,7 +54,7 @@ def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
                 "was in place",
             ),
         ]
-    return rows if deployment.retries else [row for row in rows if row[0] != "Asked again"]
+    return rows
 
 
 def indices(deployment: Deployment, result: Result) -> list[Row]:

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from lab.analysis.figures.queries import answer_rate_series
-from lab.analysis.figures.rates import indexing_rate_series
+from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
 from lab.analysis.report_page.svg import AS_GIVEN, Chart, Readings, drawn, inline
@@ -140,8 +140,7 @@ def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_qu
     Args:
         of_queries: Whether queries alone were sent, so that nothing was indexed.
     """
-    rate = _answers if of_queries else _rate
-    lines = {f"block {run.block}": line for run in runs if (line := rate(suite, run))}
+    lines = {f"block {run.block}": line for run in runs if (line := _over_time(suite, run, of_queries=of_queries))}
     colours = {name: RUN_COLOURS[place % len(RUN_COLOURS)] for place, name in enumerate(lines)}
     points = [
         {"x": x, "y": y, "series": name, "colour": colours[name]} for name, line in lines.items() for x, y in line
@@ -169,29 +168,19 @@ def _ends(points: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return min(point["x"] for point in points), max(point["x"] for point in points)
 
 
-def _answers(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
-    """Seconds since the warm-up ended, and queries answered in the second before."""
-    try:
-        load = read_run(suite / (run.folder or "")).run.query_load
-    except ProfileError:
-        return []
-    return [(round(point.at_s - load.started_s, 2), point.value) for point in answer_rate_series(load)] if load else []
-
-
-def _rate(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
-    """Seconds since the load began, and documents per second; empty where the run's samples cannot be read."""
+def _over_time(suite: Path, run: SuiteRun, *, of_queries: bool) -> list[tuple[float, float | None]]:
+    """Seconds since the load began, or the warm-up of queries ended, and the rate; empty where records are gone."""
     try:
         folder = read_run(suite / (run.folder or ""))
     except ProfileError:
         return []
-    load = folder.run.phase("load")
-    if load is None:
-        return []
-    return [
-        (round(point.at_s - load.started_s, 2), point.value)
-        for point in indexing_rate_series(folder.samples, "primaries")
-        if load.started_s <= point.at_s <= load.ended_s
-    ]
+    began_s, points = 0.0, list[Point]()
+    if of_queries and (sent := folder.run.query_load):
+        began_s, points = sent.started_s, answer_rate_series(sent)
+    elif not of_queries and (load := folder.run.phase("load")):
+        every = indexing_rate_series(folder.samples, "primaries")
+        began_s, points = load.started_s, [each for each in every if load.started_s <= each.at_s <= load.ended_s]
+    return [(round(point.at_s - began_s, 2), point.value) for point in points]
 
 
 def _rates(points: Sequence[Mapping[str, Any]], *, of_queries: bool) -> str:

@@ -125,8 +125,7 @@ def _comparison(row: Row, control: str) -> str:
 
 def _cell(row: Row) -> Cell:
     if not row.against:
-        known = row.figure is not None and row.figure.median is not None
-        return Cell(figure(row.figure.median, row.figure.unit) if row.figure and known else UNKNOWN, kind="control")
+        return Cell(figure(row.figure.median, row.figure.unit) if row.figure else UNKNOWN, kind="control")
     effect, step = row.effect, row.published
     published = f"{published_text(step)} {SIGNS.get(step.agreement, '?')}" if step else ""
     if effect is None or effect.ratio is None:

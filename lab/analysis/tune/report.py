@@ -77,9 +77,9 @@ def text_of(path: Path) -> str:
     return path.read_text("utf-8") if path.is_file() else ""
 
 
-def ratio_and_verdict(effect: Effect | None) -> tuple[str, str]:
+def ratio_and_verdict(effect: Effect) -> tuple[str, str]:
     """Ratio and verdict of an effect."""
-    if effect is None or effect.ratio is None:
+    if effect.ratio is None:
         return UNKNOWN, "not measured"
     return ratio_text(effect.ratio), verdict_text(effect.verdict, effect.ratio, effect.low, effect.high)
 
