@@ -51,18 +51,8 @@ LOAD = "load.mode"
 PER_DOCUMENT = frozenset({"documents", "bytes", "dataset.model"})
 """Inputs that only matter to figures that count documents: books nested or flat are the same books."""
 
-LOAD_OF_QUERIES = frozenset(
-    {
-        "load.queries.clients",
-        "load.queries.rate_per_s",
-        "load.queries.think_time_s",
-        "queries.window.seconds",
-        "queries.window.place",
-        "queries.window.within",
-        "queries.fingerprint",
-    }
-)
-"""Inputs that only matter to figures of a query load: 3 clients and 8 are two loads, not two servers."""
+LOAD_OF_QUERIES = ("load.queries.", "queries.")
+"""Before inputs that only matter to figures of a query load: 3 clients and 8 are two loads, not two servers."""
 
 RAMP_BOUND = "load.ramp.p99_ms"
 QUESTION = "question "
@@ -274,7 +264,7 @@ def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
     """
     if metric == "knee_rate_per_s":
         return True
-    if name in LOAD_OF_QUERIES:
+    if name.startswith(LOAD_OF_QUERIES):
         return is_of_queries(metric)
     if name.startswith(QUESTION):
         return scope == name.removeprefix(QUESTION)
@@ -287,7 +277,7 @@ def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
 
 def _is_of_queries(name: str) -> bool:
     """Check that an input is one of queries, which a run without them need not share."""
-    return name in LOAD_OF_QUERIES or name == RAMP_BOUND or name.startswith(QUESTION)
+    return name == RAMP_BOUND or name.startswith((*LOAD_OF_QUERIES, QUESTION))
 
 
 def difference_text(name: str, pair: tuple[str, str]) -> str:

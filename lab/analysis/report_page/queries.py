@@ -182,11 +182,11 @@ def layout_pairs(run: Run, layout: Layout) -> list[tuple[str, str]]:
     """Names and values of a kept index: origin, route, segments, codec, layout."""
     codecs = ", ".join(f"{mode} in {count(segments)}" for mode, segments in layout.codecs.items())
     made = "made by this run" if layout.made_by == run.run_id else f"made and verified by run {layout.made_by}"
-    sizes = [bytes_text(size) for scope, size in run.store_size_bytes.items() if scope == "primaries"]
+    size = run.store_size_bytes.get("primaries")
     return [
         ("Index", f"{run.index}: {made} in {duration(layout.made_in_s)}, and kept for runs with the same layout"),
         ("Route", f"{layout.route}: {ROUTES.get(layout.route, 'unknown to this version')}"),
-        ("Segments", count(layout.segments) + (f", {sizes[0]} on primaries" if sizes else "")),
+        ("Segments", count(layout.segments) + ("" if size is None else f", {bytes_text(size)} on primaries")),
         ("Codec of stored fields", f"{codecs} segments" if codecs else UNKNOWN),
         ("Layout", layout.fingerprint),
     ]

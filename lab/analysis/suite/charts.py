@@ -84,20 +84,15 @@ def drift_chart(result: SuiteResult, metric: MetricKey) -> Chart:
     for point in points:
         blocks[point["x"]].append(point["y"])
     medians = [{"x": block, "y": median(values)} for block, values in sorted(blocks.items())]
+    lines = {"median": [(point["x"], round(point["y"], 4)) for point in medians]}
     return Chart(
         "Drift from block to block",
         "Each run ÷ the median of its variant. A slope is a drift of the machine; ratios are taken within blocks.",
         "Medians of the blocks: " + ", ".join(ratio_text(point["y"]) for point in medians) + ".",
         _drift(points, medians) if len(points) > 1 else None,
         {"a run": GREY, "median of the block": BLUE},
-        Readings(min(blocks) - 0.5, max(blocks) + 0.5, ". block", "× the median", {"median": _pairs(medians)})
-        if blocks
-        else None,
+        Readings(min(blocks) - 0.5, max(blocks) + 0.5, ". block", "× the median", lines) if blocks else None,
     )
-
-
-def _pairs(points: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    return [(point["x"], round(point["y"], 4)) for point in points]
 
 
 def _relative_values(result: SuiteResult, metric: MetricKey) -> list[dict[str, Any]]:

@@ -205,7 +205,7 @@ def _labels(
     points: Sequence[Mapping[str, Any]], across: tuple[float, float], up: tuple[float, float]
 ) -> Iterator[alt.Chart]:
     """The name of each variant beside its best point, where it covers no other one nor a point."""
-    places = [_place(point, across, up) for point in points]
+    places = [(_across(each["x"], across), HEIGHT * (up[1] - each["y"]) / (up[1] - up[0])) for each in points]
     best: dict[str, int] = {}
     for number, point in enumerate(points):
         if point["name"] not in best or point["y"] > points[best[point["name"]]]["y"]:
@@ -223,12 +223,8 @@ def _labels(
         yield text.encode(x=alt.value(left), y=alt.value(top + LABEL_HEIGHT / 2), text="name:N")
 
 
-def _place(point: Mapping[str, Any], across: tuple[float, float], up: tuple[float, float]) -> tuple[float, float]:
-    """Place of a point, in px from the upper left corner."""
-    return _across(point["x"], across), HEIGHT * (up[1] - point["y"]) / (up[1] - up[0])
-
-
 def _across(x: float, across: tuple[float, float]) -> float:
+    """Place of a value along the axis, in px from its left end."""
     return WIDTH * log(x / across[0]) / log(across[1] / across[0])
 
 

@@ -86,13 +86,14 @@ def crossings(result: SuiteResult) -> list[Chart]:
 
 def scopes_panel(result: SuiteResult, scopes: MetricScopes) -> dict[str, object]:
     """Panel of a metric with many scopes: one table of comparisons by scopes."""
+    compared = lines(result, scopes)
     return {
         "label": "all",
         "title": scopes_label(scopes),
         "meaning": meaning_of(scopes[0].name),
         "scopes": scope_names(scopes),
-        "lines": lines(result, scopes),
-        "has_published": any(cell.published for line in lines(result, scopes) for cell in line.cells),
+        "lines": compared,
+        "has_published": any(cell.published for line in compared for cell in line.cells),
     }
 
 
