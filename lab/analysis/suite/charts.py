@@ -19,9 +19,8 @@ from lab.analysis.suite.factors import axis_label, common_name, crossing_sentenc
 from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text
-from lab.analysis.suite.summary import Findings
 from lab.errors import ProfileError
-from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun, VariantMetric
+from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun
 
 RUN_COLOURS = (BLUE, ORANGE, GREEN, VIOLET, "#cf4f4f", "#2aa1a8", "#b08a2e", GREY, "#c76b98", "#5c7f3a")
 
@@ -29,19 +28,19 @@ RUN_COLOURS = (BLUE, ORANGE, GREEN, VIOLET, "#cf4f4f", "#2aa1a8", "#b08a2e", GRE
 # --- where a level begins to win ------------------------------------------------------------------------------------
 
 
-def crossing_chart(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> Chart:
+def crossing_chart(result: SuiteResult, wanted: Crossing) -> Chart:
     """The comparisons of a factor along an axis, with their intervals."""
     points = [
         {"x": level.at, "y": math.exp(level.mean), "low": math.exp(level.best), "high": math.exp(level.worst)}
-        for level in levels(findings, wanted, figures)
+        for level in levels(result, wanted)
     ]
     inverse = " (inverse)" if is_speed(wanted.metric.name) > 0 else ""
     return Chart(
-        f"{common_name(findings, wanted.factor)} along {lower_first(metric_label(wanted.over))}",
+        f"{common_name(result, wanted.factor)} along {lower_first(metric_label(wanted.over))}",
         f"{metric_label(wanted.metric)} as ratio{inverse} to what it is compared with, over"
-        f" {lower_first(axis_label(findings, wanted))}: below 1 it wins. Bars: intervals of the verdicts.",
-        crossing_sentence(findings, wanted, figures),
-        _crossing(points, axis_label(findings, wanted)) if len(points) > 1 else None,
+        f" {lower_first(axis_label(result, wanted))}: below 1 it wins. Bars: intervals of the verdicts.",
+        crossing_sentence(result, wanted),
+        _crossing(points, axis_label(result, wanted)) if len(points) > 1 else None,
         {},
     )
 

@@ -18,11 +18,11 @@ from lab.analysis.suite.comparisons import (
 from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
-from lab.analysis.suite.summary import AT_ONCE, Findings, summary
+from lab.analysis.suite.summary import AT_ONCE, summary
 from lab.analysis.suite.warnings import warnings
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
-from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
+from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric
 
 SAME_COUNT = 0.01
 """Variants whose documents per entity differ by less count alike."""
@@ -51,13 +51,12 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     pairs, by_variant = planned_pairs(plan), figures(suite, rising=False)
     compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
-    findings = Findings(plan, repeats_text(plan, suite.runs), compared, counted_unlike(suite, pairs))
     in_short = tuple(published.in_short) if published else ()
     if published and plan.rate and published.in_short_at_a_rate:
         in_short = tuple(published.in_short_at_a_rate)
     ended_s = max(run.ended_s for run in suite.runs)
     of_control_first = [*suite.of_variant(plan.control), *suite.counted.values()]
-    return SuiteResult(
+    result = SuiteResult(
         plan=plan,
         ended_s=ended_s,
         wall_time_s=ended_s - plan.started_s,
@@ -70,11 +69,11 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         headline=AT_ONCE if plan.duets else "",
-        answer=summary(findings),
-        factors=factor_sentences(findings, by_variant),
         warnings=warnings(suite, compared),
         environment=of_control_first[0].result.environment if of_control_first else None,
     )
+    answer = summary(result, counted_unlike(suite, pairs))
+    return result.model_copy(update={"answer": answer, "factors": factor_sentences(result)})
 
 
 def judged_effects(

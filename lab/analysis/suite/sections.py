@@ -16,7 +16,7 @@ from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.forest_plot import axis, plot_row
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.scope_table import MetricScopes, lines, metrics_with_scopes, scope_names, scopes_label
-from lab.analysis.suite.summary import TOO_FEW, Findings, compared_effects
+from lab.analysis.suite.summary import TOO_FEW, compared_effects
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.engines import DEFAULT
 from lab.errors import ProfileError
@@ -53,7 +53,7 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
 
 def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
     """Comparisons that show a difference by a metric, and comparisons in all; 0 of all if each has too few runs."""
-    compared = compared_effects(result.plan, result.effects, metric)
+    compared = compared_effects(result, metric)
     is_measured = any(effect.verdict != TOO_FEW for effect in compared)
     return sum(map(is_detected, compared)), len(compared) if is_measured else 0
 
@@ -79,9 +79,7 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
 
 def crossings(result: SuiteResult) -> list[Chart]:
     """One chart for each place from which a level of a factor begins to win."""
-    plan = result.plan
-    findings = Findings(plan, result.repeats, result.effects, {})
-    return [crossing_chart(findings, wanted, result.figures) for wanted in plan.crossings]
+    return [crossing_chart(result, wanted) for wanted in result.plan.crossings]
 
 
 def scopes_panel(result: SuiteResult, scopes: MetricScopes) -> dict[str, object]:
