@@ -104,7 +104,7 @@ class Axis:
 
     def readings(self, rows: Sequence[Row], unit: str) -> Readings:
         """The values of lines along this axis."""
-        return Readings(round(self.first, 3), round(self.last, 3), " s", unit, _points(rows))
+        return Readings(round(self.first, 3), round(self.last, 3), " s", unit, known_points(rows))
 
     def chart(
         self,
@@ -138,7 +138,7 @@ class Axis:
         )
 
 
-def _points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
+def known_points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
     """The known points of each line, with four digits that matter."""
     series: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
@@ -256,7 +256,7 @@ def _background(axis: Axis) -> list[alt.Chart]:
 
 def percentile_readings(rows: Sequence[Row]) -> Readings:
     """The values of such lines: which share took no longer than how many milliseconds."""
-    return Readings(2, max(10, *(row.x for row in rows)), "share", "ms", _points(rows), is_logarithmic=True)
+    return Readings(2, max(10, *(row.x for row in rows)), "share", "ms", known_points(rows), is_logarithmic=True)
 
 
 def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from lab.analysis.figures.queries import answer_rate_series
 from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
-from lab.analysis.report_page.svg import AS_GIVEN, Chart, Readings, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, Chart, Readings, Row, drawn, inline, known_points
 from lab.analysis.statistics.effects import is_speed
 from lab.analysis.suite.factors import axis_label, common_name, crossing_sentence, levels
 from lab.analysis.suite.figures import by_variant
@@ -136,9 +136,8 @@ def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_qu
     """
     lines = {f"block {run.block}": line for run in runs if (line := _over_time(suite, run, of_queries=of_queries))}
     colours = {name: RUN_COLOURS[place % len(RUN_COLOURS)] for place, name in enumerate(lines)}
-    points = [
-        {"x": x, "y": y, "series": name, "colour": colours[name]} for name, line in lines.items() for x, y in line
-    ]
+    rows = [Row(x, y, name) for name, line in lines.items() for x, y in line]
+    points = [{"x": row.x, "y": row.y, "series": row.series, "colour": colours[row.series]} for row in rows]
     what = "Answers read in each second" if of_queries else "Documents per second on primaries between two samples"
     return Chart(
         f"{variant}: {'queries answered' if of_queries else 'indexing rate'} over time",
@@ -146,16 +145,10 @@ def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_qu
         f"{len(lines)} of {len(runs)} runs have records.",
         _rates(points, of_queries=of_queries) if points else None,
         colours,
-        _rate_readings(points, "queries/s" if of_queries else "documents/s") if points else None,
+        Readings(*_ends(points), " s", "queries/s" if of_queries else "documents/s", known_points(rows))
+        if points
+        else None,
     )
-
-
-def _rate_readings(points: Sequence[Mapping[str, Any]], unit: str) -> Readings:
-    series = defaultdict(list)
-    for point in points:
-        if point["y"] is not None:
-            series[point["series"]].append((point["x"], float(f"{point['y']:.4g}")))
-    return Readings(*_ends(points), " s", unit, dict(series))
 
 
 def _ends(points: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
