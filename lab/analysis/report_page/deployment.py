@@ -108,8 +108,7 @@ def queries(deployment: Deployment, result: Result) -> list[Row]:
     """Rows of query times before, during and after the deployment."""
     rows = []
     for when, sent in deployment.queries.items():
-        stem = "query_service_time_ms" if sent.rate_per_s is None else "query_latency_ms"
-        times = (figure_of(result, f"{stem}_{name}", when) for name in ("p50", "p99"))
+        times = (figure_of(result, f"{sent.times_metric}_{name}", when) for name in ("p50", "p99"))
         rows.append((when, count(sent.answers), count(sent.requests - sent.answers), *times))
     return rows
 

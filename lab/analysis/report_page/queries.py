@@ -21,14 +21,9 @@ COST_METRICS = {
 }
 
 
-def is_open_loop(load: QueryLoadResult) -> bool:
-    """Check that queries have due times of their own, and so a latency."""
-    return load.rate_per_s is not None or bool(load.steps)
-
-
 def times_name(load: QueryLoadResult) -> str:
     """Name of the queries' times: latency or service time."""
-    return "Latency" if is_open_loop(load) else "Service time"
+    return "Latency" if load.is_open_loop else "Service time"
 
 
 def questions_text(load: QueryLoadResult) -> str:
@@ -102,9 +97,8 @@ def load_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
 
 def times_rows(result: Result, load: QueryLoadResult) -> list[Row]:
     """Each question with its times, and all of them together."""
-    stem = "query_latency_ms" if is_open_loop(load) else "query_service_time_ms"
-    rows = [(each.name, *_times(result, stem, each.name)) for each in load.questions]
-    return rows if len(rows) == 1 else [*rows, (ALL, *_times(result, stem, "run"))]
+    rows = [(each.name, *_times(result, load.times_metric, each.name)) for each in load.questions]
+    return rows if len(rows) == 1 else [*rows, (ALL, *_times(result, load.times_metric, "run"))]
 
 
 def _times(result: Result, stem: str, scope: str) -> Row:

@@ -22,6 +22,7 @@ from lab.analysis.report_page.svg import (
     drawn,
     in_units,
     inline,
+    log_scale,
     primaries_and_total,
 )
 from lab.analysis.statistics.knee import Knee, knee
@@ -58,8 +59,7 @@ def latencies(load: QueryLoadResult) -> Chart:
 def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     values = [ms for _, times in rows for ms in times.values() if ms > 0]
     domain = (min(values) / 1.25, max(values) * 1.25)
-    scale = alt.Scale(type="log", domain=domain, nice=False)
-    x = alt.X("x:Q", title="ms", scale=scale, axis=_round_numbers(domain, grid=False))
+    x = alt.X("x:Q", title="ms", scale=log_scale(domain), axis=_round_numbers(domain, grid=False))
     lines = [{"row": place, "x": times["p50"], "end": times["max"]} for place, (_, times) in enumerate(rows)]
     dots = [
         {"row": place, "x": times[name], "colour": colour}
@@ -200,18 +200,8 @@ def knee_text(at_bound: Knee) -> str:
 def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, at_bound: Knee, due: str) -> str:
     rates, times = [rate for rate, _ in steps], [*(ms for _, ms in steps), *([bound] if bound else [])]
     x_domain, y_domain = _ramp_domain(rates), (min(times) / 1.25, max(times) * 1.25)
-    x = alt.X(
-        "x:Q",
-        title=due,
-        scale=alt.Scale(type="log", domain=x_domain, nice=False),
-        axis=_round_numbers(x_domain),
-    )
-    y = alt.Y(
-        "y:Q",
-        title="p99, ms",
-        scale=alt.Scale(type="log", domain=y_domain, nice=False),
-        axis=_round_numbers(y_domain),
-    )
+    x = alt.X("x:Q", title=due, scale=log_scale(x_domain), axis=_round_numbers(x_domain))
+    y = alt.Y("y:Q", title="p99, ms", scale=log_scale(y_domain), axis=_round_numbers(y_domain))
     points = [{"x": rate, "y": ms, "colour": RED if bound and ms > bound else BLUE} for rate, ms in steps]
     line = alt.Chart(inline(points)).encode(x=x, y=y)
     layers = [

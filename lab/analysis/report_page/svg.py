@@ -152,6 +152,11 @@ def inline(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=list(values))
 
 
+def log_scale(ends: Sequence[float]) -> alt.Scale:
+    """A logarithmic scale from one of these ends to the other."""
+    return alt.Scale(type="log", domain=list(ends), nice=False)
+
+
 def _values(rows: Sequence[Row]) -> alt.InlineData:
     return inline([{"x": row.x, "y": row.y, "series": row.series} for row in rows])
 
@@ -266,10 +271,10 @@ def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:
     decades = [10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values) * 1.0001))]
     base = alt.Chart(_values(rows)).encode(
         x=share_x(
-            alt.Scale(type="log", domain=[2, max(10, furthest)], nice=False),
+            log_scale([2, max(10, furthest)]),
             [end for end in SHARES if end <= furthest * 1.2],
         ).title("share that took no longer"),
-        y=latency_y(alt.Scale(type="log", domain=decades, nice=False)),
+        y=latency_y(log_scale(decades)),
         color=_colour(colours),
     )
     return drawn([curve(base)])

@@ -13,7 +13,7 @@ from lab.analysis.figures.queries import answer_rate_series
 from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
-from lab.analysis.report_page.svg import AS_GIVEN, Chart, Readings, Row, drawn, inline, known_points
+from lab.analysis.report_page.svg import AS_GIVEN, Chart, Readings, Row, drawn, inline, known_points, log_scale
 from lab.analysis.statistics.effects import is_speed
 from lab.analysis.suite.factors import axis_label, common_name, crossing_sentence, levels
 from lab.analysis.suite.figures import by_variant
@@ -49,15 +49,12 @@ def _crossing(points: Sequence[Mapping[str, Any]], axis: str) -> str:
     ends = [point[end] for point in points for end in ("low", "high")]
     first, last = min(1.0, *ends), max(1.0, *ends)
     margin = (last / first) ** 0.05
-    scale = alt.Scale(type="log", domain=[first / margin, last * margin], nice=False)
+    scale = log_scale([first / margin, last * margin])
     y_axis = alt.Axis(values=ticks(first / margin, last * margin), labelExpr="toString(datum.value)")
     places = [point["x"] for point in points]
-    x = alt.X(
-        "x:Q",
-        title=axis.lower(),
-        scale=alt.Scale(type="log", domain=[min(places) / 1.2, max(places) * 1.2], nice=False),
-        axis=alt.Axis(values=places, labelExpr="format(datum.value, '.3~r') + '×'", grid=False),
-    )
+    x_scale = log_scale([min(places) / 1.2, max(places) * 1.2])
+    x_axis = alt.Axis(values=places, labelExpr="format(datum.value, '.3~r') + '×'", grid=False)
+    x = alt.X("x:Q", title=axis.lower(), scale=x_scale, axis=x_axis)
     y = alt.Y("y:Q", title="ratio", scale=scale, axis=y_axis)
     base = alt.Chart(inline(points))
     return drawn(

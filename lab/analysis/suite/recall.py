@@ -10,7 +10,7 @@ from typing import Any, Final
 import altair as alt
 
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
-from lab.analysis.report_page.svg import AS_GIVEN, WIDTH, Chart, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, WIDTH, Chart, drawn, inline, log_scale
 from lab.analysis.suite.names import short_name
 from lab.analysis.text import bytes_text, figure
 from lab.records.suite import SuitePlan, SuiteResult, VariantMetric
@@ -168,7 +168,7 @@ def _drawing(points: Sequence[Mapping[str, Any]], axis: str) -> str:
     # Labels of what finds all stand above it.
     reach = max(0.02, 1 - lowest)
     bottom, top = lowest - 0.12 * reach, 1 + 0.12 * reach
-    x_scale = alt.Scale(type="log", domain=list(bounds), nice=False)
+    x_scale = log_scale(bounds)
     y_scale = alt.Scale(domain=[bottom, top], nice=False)
     x_axis = alt.Axis(values=ticks(*bounds), labelExpr="format(datum.value, '~r')", grid=False)
     x = alt.X("x:Q", title=axis, scale=x_scale, axis=x_axis)

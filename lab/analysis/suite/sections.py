@@ -15,7 +15,7 @@ from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, by_vari
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.forest_plot import axis, plot_row
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
-from lab.analysis.suite.scope_table import MetricScopes, lines, metrics_with_scopes, scope_names, scopes_label
+from lab.analysis.suite.scope_table import MetricScopes, lines, scope_names, scopes_label, scopes_of
 from lab.analysis.suite.summary import TOO_FEW, compared_effects
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.engines import DEFAULT
@@ -64,9 +64,8 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
     Each choice shows one panel; their numbers go through all groups.
     """
     metrics, groups = shown_metrics(result), list[dict[str, object]]()
-    grouped = metrics_with_scopes(metrics)
     for metric in metrics:
-        scopes = next((each for each in grouped if metric in each), None)
+        scopes = scopes_of(metrics, metric)
         if scopes is None:
             groups.append({"label": "", "panels": [panel(result, metric)]})
         elif metric == scopes[0]:

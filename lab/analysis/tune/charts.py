@@ -7,7 +7,7 @@ from math import log
 import altair as alt
 
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY
-from lab.analysis.report_page.svg import AS_GIVEN, Chart, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, Chart, drawn, inline, log_scale
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import ratio_text
 from lab.analysis.tune.goals import LABELS, METRICS
@@ -105,7 +105,6 @@ def _axis(field: str, ratios: Sequence[float], title: str, *, up: bool = False) 
     # On the right there is room for a name.
     first, last = min(ratios) / MARGIN, max(ratios) * (MARGIN if up else MARGIN_OF_NAMES)
     shown = ticks(first, last) if log(last / first) > 0 else [1.0]
-    scale = alt.Scale(type="log", domain=[first, last], nice=False)
     axis = alt.Axis(values=shown, labelExpr="format(datum.value, '.2~f') + '×'", grid=up)
     kind = alt.Y if up else alt.X
-    return kind(field, title=f"{title}, × the start", scale=scale, axis=axis)
+    return kind(field, title=f"{title}, × the start", scale=log_scale([first, last]), axis=axis)
