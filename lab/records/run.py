@@ -386,7 +386,7 @@ class Run(Record):
 
     @property
     def ramp(self) -> DocumentRamp | QueryLoadResult | None:
-        """Whose steps and bound are those of its ramp, of documents or of queries; `None` where there was none."""
+        """The record with the steps and the bound of its ramp, of documents or of queries; `None` without a ramp."""
         return self.document_ramp or (self.query_load if self.query_load and self.query_load.steps else None)
 
     @property
