@@ -17,6 +17,7 @@ from lab.analysis.result import RunAnalysis
 from lab.analysis.statistics.effects import LEAST_BLOCKS, holm_levels, verdict
 from lab.analysis.statistics.means import Mean, difference
 from lab.analysis.text import count
+from lab.profiles.mapping import leaves
 from lab.records.result import Metric
 from lab.records.run import Environment, Run, RunWarning
 from lab.records.suite import Verdict
@@ -50,18 +51,8 @@ LOAD = "load.mode"
 PER_DOCUMENT = frozenset({"documents", "bytes", "dataset.model"})
 """Inputs that only matter to figures that count documents: books nested or flat are the same books."""
 
-LOAD_OF_QUERIES = frozenset(
-    {
-        "load.queries.clients",
-        "load.queries.rate_per_s",
-        "load.queries.think_time_s",
-        "queries.window.seconds",
-        "queries.window.place",
-        "queries.window.within",
-        "queries.fingerprint",
-    }
-)
-"""Inputs that only matter to figures of a query load: 3 clients and 8 are two loads, not two servers."""
+LOAD_OF_QUERIES = ("load.queries.", "queries.")
+"""Before inputs that only matter to figures of a query load: 3 clients and 8 are two loads, not two servers."""
 
 RAMP_BOUND = "load.ramp.p99_ms"
 QUESTION = "question "
@@ -102,7 +93,7 @@ class Side:
             metric.value
             for metrics in self.metrics
             for metric in metrics
-            if (metric.name, metric.scope) == (name, scope) and metric.value is not None
+            if metric.key == (name, scope) and metric.value is not None
         ]
 
     def log_ratios(self, name: str, scope: str) -> list[float]:
@@ -219,9 +210,7 @@ def compare(
         for name, pair in differences(first.inputs, second.inputs).items()
         if name not in vary and not (_is_of_queries(name) and UNKNOWN_INPUT in pair)
     }
-    named = {
-        (metric.name, metric.scope): metric.unit for metrics in (*first.metrics, *second.metrics) for metric in metrics
-    }
+    named = {metric.key: metric.unit for metrics in (*first.metrics, *second.metrics) for metric in metrics}
     rows = [_row(first, second, key, unit, differing, force=force) for key, unit in named.items()]
     compared = {
         name: pair for name, pair in differences(first.tried, second.tried, NOT_SET).items() if name not in differing
@@ -275,7 +264,7 @@ def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
     """
     if metric == "knee_rate_per_s":
         return True
-    if name in LOAD_OF_QUERIES:
+    if name.startswith(LOAD_OF_QUERIES):
         return is_of_queries(metric)
     if name.startswith(QUESTION):
         return scope == name.removeprefix(QUESTION)
@@ -288,7 +277,7 @@ def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
 
 def _is_of_queries(name: str) -> bool:
     """Check that an input is one of queries, which a run without them need not share."""
-    return name in LOAD_OF_QUERIES or name == RAMP_BOUND or name.startswith(QUESTION)
+    return name == RAMP_BOUND or name.startswith((*LOAD_OF_QUERIES, QUESTION))
 
 
 def difference_text(name: str, pair: tuple[str, str]) -> str:
@@ -321,14 +310,14 @@ def _row(
     firsts, seconds = (side.values(name, scope) for side in (first, second))
     if not (firsts and seconds and min(firsts + seconds) > 0):
         return replace(row, first=fmean(firsts) if firsts else None, second=fmean(seconds) if seconds else None)
-    row = replace(row, first=_typical(firsts), second=_typical(seconds))
+    typical, other = _typical(firsts), _typical(seconds)
+    row = replace(row, first=typical, second=other)
     if flagged and not force:
         return row
-    if flagged or not has_same_control(first, second):
-        return replace(row, ratio=row.second / row.first if row.first and row.second else None)
-    ratios = [side.log_ratios(name, scope) for side in (second, first)]
+    has_control = not flagged and has_same_control(first, second)
+    ratios = [side.log_ratios(name, scope) if has_control else [] for side in (second, first)]
     if min(map(len, ratios)) < LEAST_BLOCKS:
-        return replace(row, ratio=row.second / row.first if row.first and row.second else None)
+        return replace(row, ratio=other / typical)
     log_ratio = difference(*ratios)
     return replace(row, ratio=exp(log_ratio.mean), difference=log_ratio)
 
@@ -369,8 +358,7 @@ def inputs(folder: RunFolder) -> Inputs:
 def _queries(run: Run) -> Inputs:
     """Inputs of queries: other queries, or other clients, are another load."""
     questions = {f"{QUESTION}{question.name}": question.fingerprint for question in run.questions}
-    ramp = run.document_ramp or (run.query_load if run.query_load and run.query_load.steps else None)
-    bound = {RAMP_BOUND: str(ramp.p99_bound_ms)} if ramp else {}
+    bound = {RAMP_BOUND: str(run.ramp.p99_bound_ms)} if run.ramp else {}
     load = run.query_load
     if load is None:
         return questions | bound
@@ -396,8 +384,7 @@ def tried(folder: RunFolder) -> Inputs:
     stated = {} if folder.profile is None else {**OF_OLDER_PROFILES, **folder.profile}
     profile = {name: stated.get(name, NOT_SET) for name in TRIED_SECTIONS}
     index = {name: value for name, value in folder.run.environment.index_settings.items() if name not in OF_ONE_INDEX}
-    settings = {**dict(_flat("", profile)), **dict(_flat("", index))}
-    return {name: value for name, value in settings.items() if name != LOAD}
+    return {name: str(value) for name, value in (*leaves(profile), *leaves(index)) if name != LOAD}
 
 
 def differences(
@@ -450,11 +437,3 @@ def _kind(server: str) -> str:
 
 def _known(value: int | None) -> str:
     return UNKNOWN_INPUT if value is None else str(value)
-
-
-def _flat(prefix: str, value: object) -> Iterable[tuple[str, str]]:
-    if not isinstance(value, Mapping):
-        yield prefix, str(value)
-        return
-    for key, inner in value.items():
-        yield from _flat(f"{prefix}.{key}" if prefix else str(key), inner)

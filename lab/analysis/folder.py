@@ -1,5 +1,6 @@
-"""Reads the folder of a run."""
+"""Reads the folder of a run, and writes what is made of it."""
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import orjson
 from pydantic import ValidationError
 
 from lab.errors import ProfileError
+from lab.files import write_whole
 from lab.records.base import Record
 from lab.records.run import Run
 from lab.records.samples import Sample
@@ -39,18 +41,14 @@ def read_run(path: Path) -> RunFolder:
     Raises:
         ProfileError: The folder, or a file in it, is not what a run leaves behind.
     """
-    return RunFolder(
-        path, read_record(path / "run.json"), _samples(path / "samples.ndjson"), read_profile(path / "profile.json")
-    )
+    run = read_record(path / "run.json")
+    samples = sorted(parsed_lines(Sample, path / "samples.ndjson", A_RUN), key=lambda sample: sample.at_s)
+    return RunFolder(path, run, tuple(samples), read_profile(path / "profile.json"))
 
 
 def read_record(path: Path) -> Run:
     """Record of a run, from its `run.json`; raises ProfileError if it is not there, or no such record."""
     return parsed(Run, content_of(path, A_RUN), str(path))
-
-
-def _samples(path: Path) -> tuple[Sample, ...]:
-    return tuple(sorted(parsed_lines(Sample, path, A_RUN), key=lambda sample: sample.at_s))
 
 
 def read_profile(path: Path) -> dict[str, object] | None:
@@ -92,6 +90,16 @@ def parsed_lines(kind: type[Kind], path: Path, expected: str) -> list[Kind]:
     lines = content_of(path, expected).split(b"\n")
     whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
     return [parsed(kind, line, f"{path}:{number}") for number, line in whole]
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record for programs; raises WritingError if it cannot be written."""
+    write_whole(path, json_text(record.model_dump(mode="json")))
+
+
+def json_text(tree: object) -> str:
+    """JSON as it is read, with a line feed at its end."""
+    return json.dumps(tree, ensure_ascii=False, indent=2) + "\n"
 
 
 def in_words(kind: type[Record]) -> str:

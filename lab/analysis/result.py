@@ -1,19 +1,21 @@
 """Result of a run, computed once from its folder; result, page, terminal and compare are drawn from it."""
 
-import json
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from lab.analysis.figures.limits import limited_by
+from lab.analysis.figures.limits import limited_by, queries_limited_by
 from lab.analysis.figures.load_figures import measured_window
 from lab.analysis.figures.metrics import metrics
 from lab.analysis.figures.queries import measured_part
-from lab.analysis.figures.query_limits import queries_limited_by
 from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import Windows, query_windows, windows
-from lab.analysis.folder import RunFolder, read_run
+from lab.analysis.folder import RunFolder, read_run, write_record
 from lab.files import write_whole
+from lab.profiles.mapping import leaves
 from lab.records.result import Limit, Result, Window
 from lab.records.run import RunWarning
 
@@ -81,5 +83,34 @@ def worded(said: Said, product: str) -> Said:
 
 def write_result(analysis: RunAnalysis) -> None:
     """The file `result.json` in the run's folder, for programs."""
-    text = json.dumps(analysis.result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    write_whole(analysis.folder.path / "result.json", text + "\n")
+    write_record(analysis.folder.path / "result.json", analysis.result)
+
+
+def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
+    """Write `figures.csv` (a row for each metric and scope) and `samples.csv` (a row for each tick) beside the report.
+
+    A column of samples is the path of its value, such as `elasticsearch.indices.books.primaries.index_total`. Lists,
+    such as histograms, are left out.
+    """
+    folder = analysis.folder.path
+    figures = (
+        {"metric": metric.name, "scope": metric.scope, "unit": metric.unit, "value": metric.value}
+        for metric in analysis.result.metrics
+    )
+    trees = (sample.model_dump(mode="json") for sample in analysis.folder.samples)
+    samples = [{name: value for name, value in leaves(tree) if not isinstance(value, list)} for tree in trees]
+    columns = dict.fromkeys(name for sample in samples for name in sample)
+    return (
+        _csv_file(folder / "figures.csv", ("metric", "scope", "unit", "value"), figures),
+        _csv_file(folder / "samples.csv", tuple(columns), samples),
+    )
+
+
+def _csv_file(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Path:
+    """The file, with a head; what a row lacks is empty."""
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, columns)
+    table.writeheader()
+    table.writerows(rows)
+    write_whole(path, text.getvalue())
+    return path

@@ -10,7 +10,7 @@ import orjson
 import typer
 
 from lab.analysis.compare import Comparison, Row, compare, difference_text, side
-from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.figures.definitions import label_of
 from lab.analysis.report_page.markdown import markdown_table, plain_line
 from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import verdict_text
@@ -216,7 +216,7 @@ def _markdown(name: str, comparisons: Sequence[Comparison], why_none: str) -> It
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
+    label = label_of(row.name)
     interval = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
     ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}{interval}{' †' if row.warned else ''}"
     verdict = UNKNOWN

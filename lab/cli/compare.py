@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.analysis.compare import Comparison, Row, Side, compare, difference_text, side
-from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.figures.definitions import label_of
 from lab.analysis.result import RunAnalysis, analyse
 from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.suite.folder import last_attempts
@@ -262,7 +262,7 @@ def metrics_table(rows: Iterable[Row], *, has_verdicts: bool) -> Table:
     if has_verdicts:
         table.add_column("verdict")
     for row in rows:
-        label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
+        label = label_of(row.name)
         ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}"
         verdict = "" if row.ratio is None else verdict_text(row.verdict, row.ratio, row.low, row.high)
         cells = (

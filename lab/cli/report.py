@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from lab.analysis.csv_files import write_csv
 from lab.analysis.report_page.report import write_report
-from lab.analysis.result import analyse, write_result
+from lab.analysis.result import analyse, write_csv, write_result
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.tune.result import analyse_tune

@@ -231,11 +231,7 @@ def widths_text(effects: Sequence[Effect], metric: MetricKey, what: str = "block
         effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
         what: A block's name.
     """
-    known = [
-        effect
-        for effect in effects
-        if (effect.metric, effect.scope) == (metric.name, metric.scope) and effect.low and effect.high
-    ]
+    known = [effect for effect in effects if effect.key == metric.key and effect.low and effect.high]
     widths = sorted(expm1(log((effect.high or 0) / (effect.low or 1)) / 2) for effect in known)
     if not widths:
         return ""

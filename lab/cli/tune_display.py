@@ -5,11 +5,11 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from lab.analysis.statistics.effects import interval_text
 from lab.analysis.suite.names import ratio_text
-from lab.analysis.text import figure, quantity
+from lab.analysis.text import UNKNOWN, figure, quantity
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST
-from lab.analysis.tune.report import interval_text
 from lab.analysis.tune.screening import OF_THE_SCREENING, TITLES, grouped, rate_of
 from lab.analysis.tune.sentences import OF_THE_MIX, change
 from lab.cli.suite_display import SuiteDisplay
@@ -143,7 +143,10 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
         console.print(f"[yellow]! risk:[/yellow] {escape(text)}", soft_wrap=not console.is_terminal)
     for text in result.notes:
         console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
-    rows = [(escape(each.candidate), ratio_text(each.ratio), interval_text(each)) for each in result.mixed]
+    rows = [
+        (escape(each.candidate), ratio_text(each.ratio), interval_text(each.low, each.high, UNKNOWN))
+        for each in result.mixed
+    ]
     if rows:
         console.print(table_of(rows, "what each gives", "ratio", "interval", right=("ratio",)))
         console.print(f"[dim]{OF_THE_MIX}[/dim]", soft_wrap=not console.is_terminal)

@@ -41,7 +41,7 @@ class Cost:
 
 def costs_of(result: SuiteResult, units: Iterable[Unit]) -> list[Cost]:
     """The costs of the units, the dearest first."""
-    by_variant = {(effect.variant, effect.metric, effect.scope): effect for effect in result.effects}
+    by_variant = {(effect.variant, *effect.key): effect for effect in result.effects}
     costs = [
         Cost(unit, *(by_variant.get((f"{WITHOUT}{unit.name}", *metric)) for metric in (SIZE, CPU))) for unit in units
     ]
@@ -86,10 +86,8 @@ def beside_dynamic(result: SuiteResult, mapping: str) -> list[tuple[str, str, st
     """Metric, dynamic mapping, the mapping, and their ratio with its interval or why there is none."""
     rows = []
     for label, key in (("size on disk", SIZE), ("indexing rate", RATE), ("CPU per million", CPU)):
-        values = {of.variant: figure(of.median, of.unit) for of in result.figures if (of.name, of.scope) == key}
-        effect = next(
-            (each for each in result.effects if (each.variant, each.metric, each.scope) == (mapping, *key)), None
-        )
+        values = {of.variant: figure(of.median, of.unit) for of in result.figures if of.key == key}
+        effect = next((each for each in result.effects if (each.variant, each.key) == (mapping, key)), None)
         rows.append((label, values.get(DYNAMIC, UNKNOWN), values.get(mapping, UNKNOWN), _compared(effect)))
     return rows
 

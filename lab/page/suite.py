@@ -188,11 +188,7 @@ def blocks_done(plan: SuitePlan, ended: Sequence[SuiteRun]) -> int:
 def headline(plan: SuitePlan, ended: Sequence[SuiteRun], effects: Sequence[Effect]) -> str:
     """`3 blocks done; 2 of 5 intervals of “Indexing rate” are narrow enough`."""
     done, metric = blocks_done(plan, ended), plan.metrics[0]
-    comparisons = [
-        effect
-        for effect in effects
-        if (effect.metric, effect.scope) == (metric.name, metric.scope) and effect.variant != plan.repetition
-    ]
+    comparisons = [each for each in effects if each.key == metric.key and each.variant != plan.repetition]
     decided = sum(is_settled(effect, plan.precision or PRECISION) for effect in comparisons)
     blocks = f"{done} {'pair' if plan.duets else 'block'}{'' if done == 1 else 's'} done"
     if plan.repeats == 1:

@@ -187,8 +187,8 @@ class Published(Section):
         alone = {step.variant: step for step in self.steps if step.name is None}
         if variant not in alone or against not in alone:
             return
-        for metric in alone[variant].values.keys() & alone[against].values.keys():
-            if (variant, against, metric) not in stated:
+        for metric in alone[variant].values:
+            if metric in alone[against].values and (variant, against, metric) not in stated:
                 for scope in self.metrics[metric].all_scopes:
                     compared = Comparison(metric=metric, against=against, note=note)
                     # Only its own note: those of the step are about what the source compares.

@@ -128,7 +128,7 @@ class Deployment(Record):
     @property
     def checked_queries(self) -> list[QueryLoadResult]:
         """The queries whose answers count; during a deployment that is over at once, none may have been due."""
-        requests = {when: sum(each.requests for each in sent.questions) for when, sent in self.queries.items()}
+        requests = {when: sent.requests for when, sent in self.queries.items()}
         return [sent for when, sent in self.queries.items() if when != "while" or requests[when]]
 
     @property

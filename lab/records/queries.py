@@ -169,3 +169,33 @@ class QueryLoadResult(Record):
     questions: tuple[QueryTimes, ...]
     steps: tuple[RampStep, ...] = ()
     p99_bound_ms: float | None = None
+
+    @property
+    def requests(self) -> int:
+        """Queries sent, of all questions."""
+        return sum(question.requests for question in self.questions)
+
+    @property
+    def answers(self) -> int:
+        """Queries answered, of all questions."""
+        return sum(question.answers for question in self.questions)
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Check that queries have due times of their own, and so a latency."""
+        return self.rate_per_s is not None or bool(self.steps)
+
+    @property
+    def times_metric(self) -> str:
+        """Beginning of the metrics of its times: latency where queries had due times, else service time."""
+        return "query_latency_ms" if self.is_open_loop else "query_service_time_ms"
+
+    @property
+    def measured_s(self) -> float:
+        """Seconds in which queries count: of a ramp, not the first ones of each step."""
+        return sum(step.ended_s - step.started_s for step in self.steps) or self.ended_s - self.started_s
+
+    @property
+    def answers_per_s(self) -> float | None:
+        """Queries answered per second of the measured part; `None` where that has no length."""
+        return self.answers / self.measured_s if self.measured_s > 0 else None

@@ -21,6 +21,11 @@ class Metric(Record):
     unit: str
     scope: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope that tell it from others of a run."""
+        return self.name, self.scope
+
 
 class Window(Record):
     """The measured window: the part of the load in which the index grew steadily, or queries alone were sent.

@@ -380,6 +380,15 @@ class Run(Record):
     labels: dict[str, str] = Field(default_factory=dict)
     note: str = ""
 
+    def phase(self, name: PhaseName) -> Phase | None:
+        """The phase of that name; `None` where the run did not come to it."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+    @property
+    def ramp(self) -> DocumentRamp | QueryLoadResult | None:
+        """The record with the steps and the bound of its ramp, of documents or of queries; `None` without a ramp."""
+        return self.document_ramp or (self.query_load if self.query_load and self.query_load.steps else None)
+
     @property
     def source_bytes(self) -> int | None:
         """Size of the documents that were there to be indexed."""

@@ -73,6 +73,11 @@ class MetricKey(Record):
     name: str
     scope: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.name, self.scope
+
 
 class Crossing(Record):
     """Search for the place at which one level of a factor begins to win.
@@ -194,6 +199,11 @@ class SuiteRun(Record):
     ended_s: float
 
     @property
+    def cell(self) -> tuple[int, str, int]:
+        """Its block, its variant, and which of the variant's runs in the block it is."""
+        return self.block, self.variant, self.turn
+
+    @property
     def is_sound(self) -> bool:
         """Check that the run need not be repeated."""
         return self.status == "verified" and self.disturbed is None
@@ -218,6 +228,11 @@ class VariantMetric(Record):
     low: float | None
     high: float | None
     by_run: dict[str, float | None] = {}
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.name, self.scope
 
 
 Verdict = Annotated[
@@ -277,6 +292,11 @@ class Effect(Record):
         return {name: value for name, value in fields.items() if name != "repeats_for_5_percent"}
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.metric, self.scope
+
+    @property
     def half_width(self) -> float | None:
         """Half-width of the interval, relative (0.05 for 5 %); `None` without an interval."""
         return None if self.low is None or self.high is None else sqrt(self.high / self.low) - 1
@@ -330,6 +350,11 @@ class PublishedStep(Record):
     source: str
     note: str | None = None
     confounded: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope of its metric."""
+        return self.metric, self.scope
 
 
 NO_LIMIT = "not known"

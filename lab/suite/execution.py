@@ -219,7 +219,7 @@ class SuiteExecution:
             if block > len(self.plan.order):
                 return  # a warm-up has told that loads are to be longer, and there is time for fewer blocks
             self.have_servers(block, name)
-            made = sum((run.block, run.variant, run.turn) == (block, name, turn) for run in self.ended)
+            made = sum(run.cell == (block, name, turn) for run in self.ended)
             for attempt in range(1 + made, ATTEMPTS + 1):
                 self.warm_up(self.plan.variant(name))
                 variant = self.plan.variant(name)

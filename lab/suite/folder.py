@@ -63,7 +63,7 @@ class SuiteFolder:
 
     def cut_short(self) -> SuitePlan:
         """Leave the runs out of the plan that there was no time for: no block lacks what never was to come."""
-        plan, made = self.plan(), {(run.block, run.variant, run.turn) for run in self.runs() if run.block}
+        plan, made = self.plan(), {run.cell for run in self.runs() if run.block}
         blocks = [
             tuple(name for place, name in enumerate(names) if (block, name, names[: place + 1].count(name)) in made)
             for block, names in enumerate(plan.order, 1)

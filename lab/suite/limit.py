@@ -34,10 +34,7 @@ def warm_up_rate(result: Result, *, of_queries: bool = False) -> float | None:
     those per second.
     """
     if of_queries:
-        rates = (
-            metric.value for metric in result.metrics if (metric.name, metric.scope) == ("query_rate_per_s", "run")
-        )
-        return next(rates, None)
+        return value_of(result.metrics, "query_rate_per_s")
     load = next((phase for phase in result.phases if phase.name == "load"), None)
     if load is None or load.ended_s <= load.started_s:
         return None

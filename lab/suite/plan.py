@@ -357,7 +357,7 @@ def noise(runs: Path, metric: MetricKey, *, duets: bool = False) -> float | None
             spreads = [
                 stdev(map(log, effect.ratios))
                 for effect in (result.effects if result.plan.duets == duets else ())
-                if (effect.metric, effect.scope) == (metric.name, metric.scope) and len(effect.ratios) >= LEAST_RATIOS
+                if effect.key == metric.key and len(effect.ratios) >= LEAST_RATIOS
             ]
             if spreads:
                 return median(spreads)

@@ -280,7 +280,7 @@ class TuneExecution:
         """Next stage, by the measurements so far and the time left."""
         if self.is_over:
             return None
-        measured = [each.measured for each in read_stages(self.folder.path)]
+        measured = list(read_stages(self.folder.path))
         return self.search.next_stage(measured, self.times())
 
     # --- time -------------------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ class TuneExecution:
         """The indexing rate of the fastest combination so far; 0 where none is known."""
         rate = METRICS["rate"]
         figures = (figure for each in read_stages(self.folder.path) for figure in each.figures)
-        of_rate = (figure.median for figure in figures if (figure.name, figure.scope) == (rate.name, rate.scope))
+        of_rate = (figure.median for figure in figures if figure.key == rate.key)
         return max((median for median in of_rate if median is not None), default=0.0)
 
     def resize(self, wanted: LoadSizes, suite: Suite, folder: SuiteFolder) -> SuitePlan:

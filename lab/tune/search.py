@@ -36,6 +36,7 @@ from lab.analysis.tune.estimates import (
     fitted,
     given_up,
     holds,
+    pooled,
     rows,
 )
 from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, combination_name
@@ -245,7 +246,7 @@ class Search:
         """The combination of what gains in the mix, the better half of it, and the best that have run."""
         fit, seen = self.gains(measured)
         failed = given_up(rows(measured, self.goal.metric))
-        known = Estimates.of(self.goal, self.bounds, measured)
+        known = Estimates(self.goal, self.bounds, pooled(measured))
         whole = self.within_bounds(self.gaining(fit, failed), measured)
         half = whole[: ceil(len(whole) / 2)]
         ran = sorted(seen, key=seen.__getitem__, reverse=True)
@@ -288,7 +289,7 @@ class Search:
         """
         if not measured or measured[-1].stage.kind == "mixed":
             return next(iter(self.finalists(measured)), None)
-        known = Estimates.of(self.goal, self.bounds, measured[-1:])
+        known = Estimates(self.goal, self.bounds, pooled(measured[-1:]))
         gains = {
             each: gain
             for each in measured[-1].stage.combinations

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
+from lab.analysis.statistics.means import SIGNIFICANCE, critical
 
 BLOCKS = 10
 """Of an hour's soak without its warm-up, each of 5 minutes."""

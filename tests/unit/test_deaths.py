@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.csv_files import write_csv
 from lab.analysis.folder import read_run
 from lab.analysis.report_page import report
 from lab.analysis.report_page.report import write_report
-from lab.analysis.result import analyse, write_result
+from lab.analysis.result import analyse, write_csv, write_result
 from lab.analysis.suite.folder import read_runs
 from lab.cli.app import main
 from lab.errors import ProfileError, WritingError

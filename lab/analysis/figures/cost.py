@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from lab.analysis.figures.rates import Point, differences, growth
+from lab.analysis.figures.rates import Point, differences, growth, rate_per_s, read_s, sum_of_all
 from lab.records.run import Run
 from lab.records.samples import NodeCounters, ProcessSample, Sample
 
@@ -67,18 +67,23 @@ def used_per_s(window: Sequence[Sample], name: str, counter: Callable[[ProcessSa
     return spent / (instants_s[-1] - instants_s[0])
 
 
-def cpu_cores_series(samples: Sequence[Sample], name: str) -> list[Point]:
-    """Cores that one server kept busy from each sample to the next; `None` where it was started again."""
+def process_series(samples: Sequence[Sample], name: str, counter: str) -> list[Point]:
+    """Growth per second of a counter of one server, such as `major_page_faults`; `None` where it was started again."""
 
-    def cores(before: Sample, after: Sample) -> float | None:
+    def rate(before: Sample, after: Sample) -> float | None:
         first, last = before.processes.get(name), after.processes.get(name)
         if first is None or last is None or first.pid != last.pid:
             return None
-        return max(0.0, last.cpu_s - first.cpu_s) / (after.at_s - before.at_s)
+        return rate_per_s(getattr(first, counter), getattr(last, counter), after.at_s - before.at_s)
 
     return [
-        Point(after.at_s, point.value) for point, after in zip(differences(samples, cores), samples[1:], strict=True)
+        Point(after.at_s, point.value) for point, after in zip(differences(samples, rate), samples[1:], strict=True)
     ]
+
+
+def cpu_cores_series(samples: Sequence[Sample], name: str) -> list[Point]:
+    """Cores that one server kept busy from each sample to the next; `None` where it was started again."""
+    return process_series(samples, name, "cpu_s")
 
 
 def other_cores_series(samples: Sequence[Sample], processes: Sequence[Sequence[Point]], cores: float) -> list[Point]:
@@ -110,6 +115,12 @@ def by_node(samples: Iterable[Sample]) -> dict[str, list[NodeCounters]]:
         for name, counters in (sample.elasticsearch.nodes if sample.elasticsearch else {}).items():
             readings[name].append(counters)
     return dict(sorted(readings.items()))
+
+
+def node_sums(samples: Sequence[Sample], value: Callable[[NodeCounters], int | None]) -> list[Point]:
+    """A figure of the nodes, summed over them, at each sample; `None` where one of them does not tell it."""
+    nodes = ((sample, sample.elasticsearch.nodes.values() if sample.elasticsearch else ()) for sample in samples)
+    return [Point(read_s(sample), sum_of_all(map(value, of_sample))) for sample, of_sample in nodes]
 
 
 def gc_time_ms(readings: Iterable[NodeCounters]) -> int | None:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from lab.analysis.text import figure
 from lab.errors import ProfileError
 from lab.extensions import Definition, RunMetric
-from lab.records.result import Metric
+from lab.records.result import Metric, Result
 from producers.extensions import Registry
 
 _SHARES = {
@@ -318,6 +319,16 @@ def is_of_queries(name: str) -> bool:
     return name.startswith(_OF_QUERIES)
 
 
+def label_of(name: str) -> str:
+    """A metric as a reader calls it; its name where no definition is installed."""
+    return BY_NAME[name].label if name in BY_NAME else name
+
+
+def meaning_of(name: str) -> str:
+    """The meaning of a metric in one line; empty where no definition is installed."""
+    return BY_NAME[name].meaning if name in BY_NAME else ""
+
+
 def metric(name: str, value: float | None, scope: str = "run") -> Metric:
     """One figure with the unit of its definition; raises KeyError if there is no definition of that name."""
     return Metric(name=name, value=value, unit=BY_NAME[name].unit, scope=scope)
@@ -325,4 +336,9 @@ def metric(name: str, value: float | None, scope: str = "run") -> Metric:
 
 def value_of(metrics: tuple[Metric, ...], name: str, scope: str = "run") -> float | None:
     """The value of one figure; `None` when it is not known or not there."""
-    return next((metric.value for metric in metrics if (metric.name, metric.scope) == (name, scope)), None)
+    return next((metric.value for metric in metrics if metric.key == (name, scope)), None)
+
+
+def figure_of(result: Result, name: str, scope: str = "run") -> str:
+    """The value of one figure with its unit, as a reader wants it."""
+    return figure(value_of(result.metrics, name, scope), BY_NAME[name].unit)

@@ -25,7 +25,8 @@ def of_delay(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
     """The delay of a stream's records, and how long its pipeline took to catch up; nothing for other loads."""
     if run.load != "stream" or run.topic is None or run.delivery is None or run.verification.expect != "stored":
         return
-    arrived, indexed = arrivals(samples), indexings(samples)
+    arrived = _curve([(sample.at_s, sample.kafka.end_offset) for sample in samples if sample.kafka])
+    indexed = _curve([(read_s(s), s.elasticsearch.primaries.index_total) for s in samples if s.elasticsearch])
     course = run.course
     began_s, ended_s = (
         (course.stages[-1].started_s, course.stages[-1].ended_s)
@@ -41,15 +42,7 @@ def of_delay(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
         yield metric("limit_docs_per_s", course.limit_docs_per_s)
 
 
-def arrivals(samples: Sequence[Sample]) -> Curve:
-    """Records in the topic."""
-    known = [(sample.at_s, sample.kafka.end_offset) for sample in samples if sample.kafka]
-    return tuple(at_s for at_s, _ in known), tuple(count for _, count in known)
-
-
-def indexings(samples: Sequence[Sample]) -> Curve:
-    """Documents that the primaries have indexed."""
-    known = [(read_s(sample), sample.elasticsearch.primaries.index_total) for sample in samples if sample.elasticsearch]
+def _curve(known: Sequence[tuple[float, int]]) -> Curve:
     return tuple(at_s for at_s, _ in known), tuple(count for _, count in known)
 
 

@@ -43,9 +43,8 @@ def _figures(deployment: Deployment, recoveries: Sequence[Recovery], seconds: fl
 
 def query_times(sent: QueryLoadResult, when: str) -> Iterator[Metric]:
     """Median and p99 of the queries sent before, during or after it, over all questions."""
-    stem = "query_latency_ms" if sent.rate_per_s is not None else "query_service_time_ms"
-    histograms = (each.latency if sent.rate_per_s is not None else each.service_time for each in sent.questions)
-    for figure in of_histogram(stem, added(histograms), when):
+    histograms = (each.latency if sent.is_open_loop else each.service_time for each in sent.questions)
+    for figure in of_histogram(sent.times_metric, added(histograms), when):
         if figure.name.rpartition("_")[2] in TOLD:
             yield figure
 

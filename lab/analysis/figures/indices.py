@@ -1,7 +1,6 @@
 """Figures of a run that fills several indices at once: when each was full, how fast, and how fairly they shared."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.rates import answered, go_on, read_s
@@ -9,49 +8,6 @@ from lab.analysis.figures.windows import Windows
 from lab.records.result import Metric
 from lab.records.run import Run
 from lab.records.samples import Sample
-
-
-@dataclass(frozen=True, slots=True)
-class IndexLoad:
-    """The load of one of several indices.
-
-    Attributes:
-        name: `index-1` and so on: the same in every variant of a profile.
-        documents: Those indexed, an update as often as it was sent, as `index_total` counts them.
-        finish_s: From the first document of any index to the last one of this; `None` where it was not seen, as where
-            counters of an index began again.
-        rate_docs_per_s: These documents over that time.
-        latency_ms: Indexing latency of its primaries, as Stack Monitoring counts it.
-    """
-
-    index: str
-    name: str
-    documents: int
-    finish_s: float | None
-    rate_docs_per_s: float | None
-    latency_ms: float | None
-
-
-def index_loads(run: Run, cut: Windows) -> tuple[IndexLoad, ...]:
-    """The load of each index, in the order of their names; empty where there is one."""
-    samples = answered(cut.load)
-    return tuple(_load_of(run, samples, index, number) for number, index in enumerate(run.index_documents))
-
-
-def _load_of(run: Run, samples: Sequence[Sample], index: str, number: int) -> IndexLoad:
-    counters = [sample.elasticsearch.indices.get(index) for sample in samples if sample.elasticsearch]
-    last = next((counter for counter in reversed(counters) if counter), None) if go_on(samples) else None
-    finish_s = _sent_s(run, number) or _complete_s(samples, index)
-    own = run.index_documents[index]
-    documents = own.indexed + own.already_there
-    return IndexLoad(
-        index=index,
-        name=f"index-{number + 1}",
-        documents=documents,
-        finish_s=finish_s,
-        rate_docs_per_s=documents / finish_s if finish_s else None,
-        latency_ms=last.index_time_ms / last.index_total if last and last.index_total else None,
-    )
 
 
 def _sent_s(run: Run, number: int) -> float | None:
@@ -113,18 +69,33 @@ def indexing_fairness(samples: Sequence[Sample]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * sum(share * share for share in shares))
 
 
+def _latency_ms(samples: Sequence[Sample], index: str) -> float | None:
+    """Indexing latency of an index's primaries over the load, as Stack Monitoring counts it."""
+    counters = [sample.elasticsearch.indices.get(index) for sample in samples if sample.elasticsearch]
+    last = next((counter for counter in reversed(counters) if counter), None) if go_on(samples) else None
+    return last.index_time_ms / last.index_total if last and last.index_total else None
+
+
 def of_indices(run: Run, cut: Windows) -> Iterator[Metric]:
-    """The figures of several indices; none of a single one."""
-    loads = index_loads(run, cut)
-    if not loads:
+    """The figures of several indices, as `index-1` and so on in every variant of a profile; none of a single one.
+
+    Documents count as `index_total` does, an update as often as it was sent. Times are from the first document of any
+    index to the last one of each; `None` where that was not seen, as where counters of an index began again.
+    """
+    if not run.index_documents:
         return
-    for load in loads:
-        yield metric("index_finish_s", load.finish_s, load.name)
-    for load in loads:
-        yield metric("indexing_rate_docs_per_s", load.rate_docs_per_s, load.name)
-    for load in loads:
-        yield metric("indexing_latency_ms", load.latency_ms, load.name)
-    known = [load.finish_s for load in loads if load.finish_s]
-    yield metric("index_finish_s", max(known) if len(known) == len(loads) else None)
+    samples, names = answered(cut.load), {index: f"index-{place}" for place, index in enumerate(run.index_documents, 1)}
+    finish_s = {
+        index: _sent_s(run, number) or _complete_s(samples, index) for number, index in enumerate(run.index_documents)
+    }
+    for index, name in names.items():
+        yield metric("index_finish_s", finish_s[index], name)
+    for index, own in run.index_documents.items():
+        lasted_s, documents = finish_s[index], own.indexed + own.already_there
+        yield metric("indexing_rate_docs_per_s", documents / lasted_s if lasted_s else None, names[index])
+    for index, name in names.items():
+        yield metric("indexing_latency_ms", _latency_ms(samples, index), name)
+    known = [lasted_s for lasted_s in finish_s.values() if lasted_s]
+    yield metric("index_finish_s", max(known) if len(known) == len(names) else None)
     yield metric("index_finish_spread_percent", 100 * (max(known) - min(known)) / max(known) if known else None)
     yield metric("indexing_fairness", indexing_fairness(cut.load))

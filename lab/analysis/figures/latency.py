@@ -1,7 +1,8 @@
-"""Indexing latency, as Stack Monitoring defines it, and percentiles of the sink's histograms."""
+"""Latency of indexing and of searches, as Stack Monitoring defines it, and percentiles of the sink's histograms."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -9,6 +10,8 @@ from hdrh.histogram import HdrHistogram
 from lab.analysis.figures.rates import Point, answered, differences, goes_on, shards
 from lab.records.samples import Sample
 
+Work = Literal["index", "query"]
+"""Work of shards that is counted with its time."""
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
 
 
@@ -29,32 +32,43 @@ def indexing_latency(documents: int, time_ms: int) -> float | None:
     return time_ms / documents if documents else 0.0
 
 
-def indexing_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
-    """Indexing latency from each sample to the next, in ms; empty where no time was counted of documents indexed."""
+def latency_series(samples: Sequence[Sample], scope: str, work: Work) -> list[Point]:
+    """Latency of indexing or of searches from each sample to the next, in ms."""
 
     def latency(before: Sample, after: Sample) -> float | None:
-        growth = _growth(before, after, scope)
+        growth = _growth(before, after, scope, work)
         return indexing_latency(*growth) if growth else None
 
+    return differences(samples, latency)
+
+
+def latency_ms(window: Sequence[Sample], scope: str, work: Work) -> float | None:
+    """Milliseconds per document indexed or search of a shard; `None` when there was none.
+
+    Intervals in which a counter fell or began again are left out, of time and of work alike.
+    """
+    growths = [_growth(before, after, scope, work) for before, after in pairwise(answered(window))]
+    whole = [growth for growth in growths if growth and min(growth) >= 0]
+    total = sum(done for done, _ in whole)
+    return sum(time_ms for _, time_ms in whole) / total if total else None
+
+
+def indexing_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
+    """Indexing latency from each sample to the next, in ms; empty where no time was counted of documents indexed."""
     counted = [getattr(sample.elasticsearch, scope) for sample in answered(samples)]
     if counted and counted[-1].index_total > counted[0].index_total and all(not each.index_time_ms for each in counted):
         return []
-    return differences(samples, latency)
+    return latency_series(samples, scope, "index")
 
 
 def indexing_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
     """Milliseconds per document over the measured window, on `primaries` or on all shards (`total`).
 
-    Intervals in which a counter fell or began again are left out, of time and of documents alike. `None` when nothing
-    was indexed, or no time was counted, as of an index that reads its topic itself.
+    `None` when nothing was indexed, or no time was counted, as of an index that reads its topic itself.
 
     Source: Δ`index_time_in_millis` / Δ`index_total`. 14 100 ms for 51 000 documents is 0.276 ms.
     """
-    growths = [growth for before, after in pairwise(answered(window)) if (growth := _growth(before, after, scope))]
-    whole = [growth for growth in growths if min(growth) >= 0]
-    documents = sum(documents for documents, _ in whole)
-    time_ms = sum(time_ms for _, time_ms in whole)
-    return time_ms / documents if documents and time_ms else None
+    return latency_ms(window, scope, "index") or None
 
 
 def percentiles_ms(encoded: str | None) -> dict[str, float]:
@@ -160,8 +174,10 @@ def without(whole: HdrHistogram | None, earlier: HdrHistogram | None) -> HdrHist
     return rest
 
 
-def _growth(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:
+def _growth(before: Sample, after: Sample, scope: str, work: Work) -> tuple[int, int] | None:
     first, last = shards(before, scope), shards(after, scope)
     if first is None or last is None or not goes_on(before, after, scope):
         return None
+    if work == "query":
+        return last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
     return last.index_total - first.index_total, last.index_time_ms - first.index_time_ms

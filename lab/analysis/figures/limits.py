@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used_per_s
+from lab.analysis.figures.cost import by_node, cpu_cores_mean, process_names, servers_are_here, used_per_s
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent
-from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, answered_s, indexing_rate_docs_per_s, mean, shard_growth
 from lab.analysis.text import bytes_text, count, number
 from lab.engines import DEFAULT
+from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit, Stage
 from lab.records.run import Run
 from lab.records.samples import NodeCounters, ProcessSample, Sample
@@ -23,6 +23,10 @@ BUSY_WRITE_THREADS = 0.9
 BACKLOG_S = 2.0
 WAITING_PERCENT = 20.0
 BUSY_BROKER_CORES = 0.9
+BUSY_SEARCH_THREADS = 0.9
+BUSY_SENDER = 0.9
+LEAST_LATE = 5
+"""Of a few queries, one that is late is a large share."""
 QUERY_SENDER = "queries"
 UNKNOWN_PROCESSES = "unknown processes"
 
@@ -81,14 +85,13 @@ class Evidence:
 
 def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     """Collect the evidence on each stage from the samples of the measured window."""
-    nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
     rate = indexing_rate_docs_per_s(window, "primaries")
     reads_topic = bool(rate) and shard_growth(window, "primaries", "index_time_ms") == 0
-    threads = 0 if reads_topic else sum(node.write_threads or 0 for node in nodes)
-    active = sum(node.write_active or 0 for node in nodes)
     here = window if servers_are_here(run) else ()
     busy = {name: cpu_cores_mean(window, name) for name in process_names(window)}
-    cores = {name: known for name, known in busy.items() if known is not None} | _driver_cores(run, busy)
+    cores = {name: known for name, known in busy.items() if known is not None}
+    # What drives the load counts for itself.
+    cores |= _producer_cores(run, busy) | _query_sender_cores(run, busy)
     return Evidence(
         rate_docs_per_s=rate,
         lag_records=mean(sample.kafka.lag_records for sample in window if sample.kafka),
@@ -97,7 +100,7 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         other_cores=_other_cores(run, here, sum(cores.values())),
         others="other programs" if other_cpu_percent(here) is not None else UNKNOWN_PROCESSES,
         stolen_cores=(machine_steal_percent(here) or 0.0) / 100 * run.environment.cpu_cores,
-        write_threads_busy=active / threads if threads else None,
+        write_threads_busy=None if reads_topic else threads_busy(window, "write"),
         write_queue=waiting_mean(window, lambda node: node.write_queue),
         bulks_in_flight=mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
         bulks_allowed=_bulks_allowed(run),
@@ -275,6 +278,13 @@ def _is_short_of_broker(run: Run, stages: Evidence) -> bool:
     return stages.cores.get("kafka", 0.0) >= BUSY_BROKER_CORES and flight <= allowed / 2
 
 
+def threads_busy(window: Sequence[Sample], pool: Literal["write", "search"]) -> float | None:
+    """Share of a pool's threads at work, 0 to 1, over all nodes; `None` where Elasticsearch does not say."""
+    nodes = [node for readings in by_node(window).values() for node in readings]
+    threads = sum(getattr(node, f"{pool}_threads") or 0 for node in nodes)
+    return sum(getattr(node, f"{pool}_active") or 0 for node in nodes) / threads if threads else None
+
+
 def waiting_mean(window: Sequence[Sample], waiting: Callable[[NodeCounters], int | None]) -> float | None:
     """Mean length of the queues of all nodes together; `None` where none is known."""
     by_sample = (
@@ -291,11 +301,6 @@ def driver_share(stages: Evidence) -> float | None:
     return 1 - elasticsearch / sum(stages.cores.values()) if elasticsearch else None
 
 
-def _driver_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
-    """Cores of the processes that drive the load and count for themselves."""
-    return _producer_cores(run, sampled) | _query_sender_cores(run, sampled)
-
-
 def _other_cores(run: Run, here: Sequence[Sample], own_cores: float) -> float:
     """Cores of other programs; where they were not measured, the busy cores without the run's processes."""
     cores, percent = run.environment.cpu_cores, other_cpu_percent(here)
@@ -306,8 +311,9 @@ def _other_cores(run: Run, here: Sequence[Sample], own_cores: float) -> float:
 
 def _query_sender_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
     load = run.query_load
-    lasted_s = measured_s(load) if load else 0.0
-    return {QUERY_SENDER: load.sender_cpu_s / lasted_s} if load and lasted_s > 0 and QUERY_SENDER not in sampled else {}
+    if load is None or load.measured_s <= 0 or QUERY_SENDER in sampled:
+        return {}
+    return {QUERY_SENDER: load.sender_cpu_s / load.measured_s}
 
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
@@ -330,3 +336,74 @@ def _bulks_allowed(run: Run) -> int | None:
 def _throttled(window: Sequence[Sample]) -> float | None:
     throttled_ms, elapsed_s = shard_growth(window, "primaries", "throttle_time_ms"), answered_s(window)
     return throttled_ms / 1000 / elapsed_s if throttled_ms is not None and elapsed_s > 0 else None
+
+
+# --- queries alone --------------------------------------------------------------------------------------------------
+
+
+def queries_limited_by(run: Run, load: QueryLoadResult, window: Sequence[Sample]) -> Limit | None:
+    """The stage with no slack; `None` when there are too few samples to tell.
+
+    Asked in this order, the first that applies: the rate of an open loop, which was kept; the sender, which has one
+    core at most; the machine's cores; the disk that searches waited for; Elasticsearch's search threads; the sender, if
+    it was late for another reason; and, in a closed loop, the clients, none of which sends a query before the one
+    before is answered.
+    """
+    if len(answered(window)) < 2:
+        return None
+    stages = evidence(run, window)
+    answers = f"{number(load.answers_per_s)} of {number(load.rate_per_s)} due queries/s answered"
+    clients = f"{number(load.clients_busy_mean)} of {load.clients} clients with a query under way"
+    busy = threads_busy(window, "search")
+    threads = threads_text("search", busy, waiting_mean(window, lambda node: node.search_queue))
+    cores, disk = cores_text(run, stages), disk_text(stages, window, "read", "elasticsearch")
+    return first_limit(
+        ("requested rate", _keeps_query_rate(load), (answers, clients)),
+        ("sender", sender_share(load) > BUSY_SENDER, (sender_text(load),)),
+        (machine(run, stages), True, (cores,)),
+        ("disk", _queries_wait_for_disk(run, stages), (cores, disk)),
+        ("elasticsearch", (busy or 0) >= BUSY_SEARCH_THREADS, (threads,)),
+        ("sender", is_sender_limited(load), (sender_text(load),)),
+        # Nothing else had a limit: who waits for each answer asks no more.
+        ("clients", load.rate_per_s is None and busy is not None, (clients, threads, cores)),
+    )
+
+
+def sender_share(load: QueryLoadResult) -> float:
+    """Share of the measured part that the sending process computed: it has one core at most."""
+    return load.sender_cpu_s / load.measured_s if load.measured_s > 0 else 0.0
+
+
+def is_sender_limited(load: QueryLoadResult) -> bool:
+    """Check that the sending process computed all the time, or sent queries late although a client was free."""
+    is_late = load.late_starts >= LEAST_LATE and load.late_starts > LATE * load.requests
+    return is_late or sender_share(load) > BUSY_SENDER
+
+
+def keeps_rate(load: QueryLoadResult) -> bool:
+    """Check that an open loop was answered as fast as it asked; a ramp ends where it is not."""
+    answers = load.answers_per_s
+    return load.rate_per_s is None or bool(load.steps) or answers is None or answers >= KEPT_UP * load.rate_per_s
+
+
+def sender_text(load: QueryLoadResult) -> str:
+    """Reading of the work of the sending process."""
+    late = ""
+    if load.late_starts:
+        late = f", {late_text(load.late_starts, load.requests, 'queries', 10)} although a client was free"
+    return f"the sending process computing {number(100 * sender_share(load))} % of the time{late}"
+
+
+def _keeps_query_rate(load: QueryLoadResult) -> bool:
+    if load.rate_per_s is None or load.steps or load.answers_per_s is None:
+        return False
+    return keeps_rate(load) and not is_sender_limited(load)
+
+
+def _queries_wait_for_disk(run: Run, stages: Evidence) -> bool:
+    """Cores idle for a disk: all of them that did not compute, or more than Elasticsearch kept busy."""
+    waiting, busy = stages.iowait_percent, stages.machine_cpu_percent
+    if waiting is None or busy is None or waiting < WAITING_PERCENT:
+        return False
+    waiting_cores = waiting / 100 * run.environment.cpu_cores
+    return waiting + busy >= SATURATED_PERCENT or waiting_cores >= stages.cores_of("elasticsearch")

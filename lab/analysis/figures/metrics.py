@@ -19,9 +19,11 @@ from lab.analysis.figures.deployment import of_deployment
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent, probe_slowdown
 from lab.analysis.figures.indices import of_indices
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
-from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
+from lab.analysis.figures.queries import of_histogram, of_queries
 from lab.analysis.figures.rates import (
+    SCOPES,
     consumed_rate_docs_per_s,
+    counts,
     entities_per_s,
     go_on,
     growth,
@@ -29,18 +31,18 @@ from lab.analysis.figures.rates import (
     indexing_rate_docs_per_s,
     mean,
     read_s,
-    shards,
+    shard_growth,
     source_mb_per_s,
+    sum_of_all,
 )
 from lab.analysis.figures.windows import Windows
+from lab.analysis.statistics.knee import knee
 from lab.errors import ProfileError
 from lab.extensions import RunMetric
 from lab.records.queries import QuestionAnswers
 from lab.records.result import Metric
 from lab.records.run import Run
 from lab.records.samples import Sample
-
-SCOPES = ("primaries", "total")
 
 BULK_COUNTERS = {
     "bulk_requests": "bulk_requests",
@@ -83,7 +85,12 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     own = of_queries_alone(run, cut) if run.load == "query" else of_documents(run, cut)
     answers_right = (figure for question in run.questions for figure in answers(question))
     installed = of_packages(run, cut.window)
-    return (*own, *answers_right, *of_queries(run, cut.run), *of_ramp(run), *of_deployment(run), *installed)
+    return (*own, *answers_right, *of_queries(run, cut.run), *_knee(run), *of_deployment(run), *installed)
+
+
+def _knee(run: Run) -> Iterator[Metric]:
+    if run.ramp is not None:
+        yield metric("knee_rate_per_s", knee(run.ramp.steps, run.ramp.p99_bound_ms).rate_per_s)
 
 
 def of_packages(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
@@ -104,13 +111,6 @@ def of_packages(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
                 "and make the report anew with: ./sluice report"
             ) from error
         yield metric(name, value)
-
-
-def of_ramp(run: Run) -> Iterator[Metric]:
-    """The knee of a run's ramp; nothing where there was none."""
-    knee = ramp_knee(run)
-    if knee is not None:
-        yield metric("knee_rate_per_s", knee.rate_per_s)
 
 
 def of_queries_alone(run: Run, cut: Windows) -> tuple[Metric, ...]:
@@ -234,10 +234,9 @@ def cpu_s_by_stage(run: Run, cut: Windows, servers: Sequence[str]) -> dict[str, 
     merged = [sample for sample in cut.run if cut.load and sample.at_s >= cut.load[0].at_s]
     spent_s = {name: cpu_s_used(merged if name.startswith("elasticsearch-") else cut.load, name) for name in servers}
     of_nodes = [node_s for name, node_s in spent_s.items() if name.startswith("elasticsearch-")]
-    known = [node_s for node_s in of_nodes if node_s is not None]
     if run.topic is not None and not servers_are_here(run):
         spent_s |= {"connect": None, "kafka": None}
-    spent_s["elasticsearch"] = sum(known) if known and len(known) == len(of_nodes) else None
+    spent_s["elasticsearch"] = sum_of_all(of_nodes)
     if run.delivery and run.delivery.earlier_run is None:
         spent_s["producer"] = run.delivery.cpu_s
     if run.topic is None and run.via in spent_s:
@@ -259,17 +258,16 @@ def index_activity(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
     `None` where they began again: what was counted before is lost in part.
     """
     for scope in SCOPES:
-        readings = [counters for sample in samples if (counters := shards(sample, scope))]
         are_whole = go_on(samples, scope)
         for name, counter in OF_THE_RUN.items():
-            grown = growth_from_zero(getattr(counters, counter) for counters in readings)
-            yield metric(name, grown if are_whole else None, scope)
+            grown = growth_from_zero(counts(samples, scope, counter)) if are_whole else None
+            yield metric(name, grown, scope)
         yield from index_size(run, samples, scope)
 
 
 def index_size(run: Run, samples: Sequence[Sample], scope: str) -> Iterator[Metric]:
     """Segments and size on disk of the index at the end."""
-    segments = [counters.segments_count for sample in samples if (counters := shards(sample, scope))]
+    segments = [count for count in counts(samples, scope, "segments_count") if count is not None]
     yield metric("segments_count", segments[-1] if segments else None, scope)
     # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.
     yield metric("store_size_bytes", run.store_size_bytes.get(scope), scope)
@@ -283,10 +281,8 @@ def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Itera
     for name, readings in by_node(window).items():
         yield metric("window_gc_time_ms", gc_time_ms(readings), name)
     for scope in SCOPES:
-        counted, are_whole = [shards(sample, scope) for sample in window], go_on(window, scope)
         for name, counter in OF_THE_WINDOW.items():
-            grown = growth(getattr(counters, counter) if counters else None for counters in counted)
-            yield metric(name, grown if are_whole else None, scope)
+            yield metric(name, shard_growth(window, scope, counter), scope)
     compiling_ms = growth(sample.sink.jit_time_ms for sample in window if sample.sink)
     for name in processes:
         if not name.startswith(NOT_VIRTUAL_MACHINES):
@@ -298,8 +294,8 @@ def durations(run: Run, growing: Sequence[Sample]) -> Iterator[Metric]:
     for phase in run.phases:
         yield metric("phase_wall_time_s", phase.ended_s - phase.started_s, phase.name)
     if run.load == "drain":
-        started_s = next((phase.started_s for phase in run.phases if phase.name == "load"), None)
-        yield metric("drain_s", read_s(growing[-1]) - started_s if growing and started_s is not None else None)
+        load = run.phase("load")
+        yield metric("drain_s", read_s(growing[-1]) - load.started_s if growing and load else None)
 
 
 def answers(question: QuestionAnswers) -> Iterator[Metric]:

@@ -6,37 +6,31 @@ around it add what was done in the warm-up and after the last answer. What one q
 answers read between the same two samples.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, used_per_s
 from lab.analysis.figures.definitions import metric
-from lab.analysis.figures.latency import added, is_known, mean_ms, percentiles_of
+from lab.analysis.figures.latency import added, is_known, latency_ms, latency_series, mean_ms, percentiles_of
 from lab.analysis.figures.rates import (
+    SCOPES,
     Point,
-    answered,
     answered_s,
-    differences,
-    goes_on,
+    counter_series,
     growth,
     mean,
-    query_totals,
     rate_per_s,
-    read_s,
     shard_growth,
-    shards,
+    sum_of_all,
 )
 from lab.analysis.figures.windows import measured_samples
-from lab.analysis.statistics.knee import Knee, knee
 from lab.records.queries import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes
 from lab.records.result import Metric, Window
 from lab.records.run import Run
 from lab.records.samples import ProcessSample, Sample
 
-SCOPES = ("primaries", "total")
 SHARES = {
     "query_latency_ms": ("mean", "p50", "p90", "p99", "p99_9", "max"),
     "query_service_time_ms": ("mean", "p50", "p90", "p99", "p99_9", "max"),
@@ -60,17 +54,6 @@ def measured_part(load: QueryLoadResult, window: Sequence[Sample]) -> Window:
     )
 
 
-def measured_s(load: QueryLoadResult) -> float:
-    """Seconds in which queries count: of a ramp, not the first ones of each step."""
-    return sum(step.ended_s - step.started_s for step in load.steps) or load.ended_s - load.started_s
-
-
-def answers_per_s(load: QueryLoadResult) -> float | None:
-    """Queries answered per second of the measured part."""
-    lasted_s = measured_s(load)
-    return sum(question.answers for question in load.questions) / lasted_s if lasted_s > 0 else None
-
-
 def answers_per_s_between(load: QueryLoadResult, window: Sequence[Sample]) -> float | None:
     """Answers read per second from the first sample to the last; answers of one interval count as spread over it."""
     if len(window) < 2:
@@ -86,14 +69,6 @@ def answer_rate_series(load: QueryLoadResult) -> list[Point]:
     bins = round(1 / ANSWERS_EVERY_S)
     ends = range(bins, len(load.answers_read) + 1, bins)
     return [Point(load.started_s + end / bins, float(sum(load.answers_read[end - bins : end]))) for end in ends]
-
-
-def ramp_knee(run: Run) -> Knee | None:
-    """The knee of a run's ramp, of queries or of documents, with its interval; `None` where there was no ramp."""
-    if run.document_ramp is not None:
-        return knee(run.document_ramp.steps, run.document_ramp.p99_bound_ms)
-    load = run.query_load
-    return knee(load.steps, load.p99_bound_ms) if load and load.steps else None
 
 
 def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
@@ -116,10 +91,11 @@ def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
 
 def times(load: QueryLoadResult, questions: Sequence[QueryTimes], scope: str) -> Iterator[Metric]:
     """Rate, errors and times of these questions; several questions share one histogram."""
-    answers, lasted_s = sum(question.answers for question in questions), measured_s(load)
-    yield metric("query_rate_per_s", answers / lasted_s if lasted_s > 0 else None, scope)
-    yield metric("query_requests", sum(question.requests for question in questions), scope)
-    yield metric("query_errors", sum(sum(question.errors.values()) for question in questions), scope)
+    requests = sum(question.requests for question in questions)
+    answers = sum(question.answers for question in questions)
+    yield metric("query_rate_per_s", answers / load.measured_s if load.measured_s > 0 else None, scope)
+    yield metric("query_requests", requests, scope)
+    yield metric("query_errors", requests - answers, scope)
     if any(question.latency is not None for question in questions):
         yield from of_histogram("query_latency_ms", added(question.latency for question in questions), scope)
     service = of_histogram("query_service_time_ms", added(question.service_time for question in questions), scope)
@@ -163,8 +139,7 @@ def search_rate_per_s(window: Sequence[Sample], scope: str) -> float | None:
 
     Source: Kibana's Stack Monitoring ("Search Rate"): Δ`query_total` / Δt. 1 000 → 1 900 in 9 s is 100 /s.
     """
-    grown, elapsed_s = shard_growth(window, scope, "query_total"), answered_s(window)
-    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+    return rate_per_s(0, shard_growth(window, scope, "query_total"), answered_s(window))
 
 
 def search_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
@@ -175,39 +150,17 @@ def search_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
     Source: Kibana's Stack Monitoring ("Search Latency"): Δ`query_time_in_millis` / Δ`query_total`. 2 700 ms for 900
         searches is 3 ms.
     """
-    growths = [_searched(before, after, scope) for before, after in pairwise(answered(window))]
-    whole = [grown for grown in growths if grown and min(grown) >= 0]
-    total = sum(searched for searched, _ in whole)
-    return sum(time_ms for _, time_ms in whole) / total if total else None
+    return latency_ms(window, scope, "query")
 
 
 def search_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
     """Searches of shards per second from each sample to the next."""
-
-    def rate(before: Sample, after: Sample) -> float | None:
-        first, last = query_totals((before, after), scope)
-        return rate_per_s(first, last, read_s(after) - read_s(before))
-
-    return differences(samples, rate)
+    return counter_series(samples, scope, "query_total")
 
 
 def search_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
     """Search latency from each sample to the next, in ms; 0 when nothing was searched, as in Kibana."""
-
-    def latency(before: Sample, after: Sample) -> float | None:
-        grown = _searched(before, after, scope)
-        if grown is None or min(grown) < 0:
-            return None
-        return grown[1] / grown[0] if grown[0] else 0.0
-
-    return differences(samples, latency)
-
-
-def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:
-    first, last = shards(before, scope), shards(after, scope)
-    if first is None or last is None or not goes_on(before, after, scope):
-        return None
-    return last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
+    return latency_series(samples, scope, "query")
 
 
 def server_costs(window: Sequence[Sample], answers_per_s: float | None) -> Iterator[Metric]:
@@ -222,19 +175,13 @@ def server_costs(window: Sequence[Sample], answers_per_s: float | None) -> Itera
     nodes = [name for name in process_names(window) if name.startswith(SERVER)]
     used = {name: {cost: used_per_s(window, name, counter) for cost, counter in USED.items()} for name in nodes}
     if nodes and SERVER not in used:
-        used[SERVER] = {cost: whole(per_s[cost] for per_s in used.values()) for cost in USED}
+        used[SERVER] = {cost: sum_of_all(per_s[cost] for per_s in used.values()) for cost in USED}
     for name, per_s in used.items():
         for cost, used_in_s in per_s.items():
             yield metric(cost, used_in_s / answers_per_s if used_in_s is not None and answers_per_s else None, name)
         faults = per_s["query_major_faults"]
         yield metric("query_read_bytes_per_s", per_s["query_read_bytes"], name)
         yield metric("query_major_faults_per_min", None if faults is None else 60 * faults, name)
-
-
-def whole(parts: Iterable[float | None]) -> float | None:
-    """The sum; `None` where a part is not known."""
-    known = list(parts)
-    return None if None in known else sum(part for part in known if part is not None)
 
 
 def caches(window: Sequence[Sample]) -> Iterator[Metric]:

@@ -3,9 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from lab.analysis.figures.limits import no_slack_text
-from lab.analysis.figures.queries import answers_per_s
-from lab.analysis.figures.query_limits import BUSY_SENDER, is_sender_limited, keeps_rate, sender_share, sender_text
+from lab.analysis.figures.limits import (
+    BUSY_SENDER,
+    is_sender_limited,
+    keeps_rate,
+    no_slack_text,
+    sender_share,
+    sender_text,
+)
 from lab.analysis.text import count, number
 from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit
@@ -28,12 +33,11 @@ def query_warnings(load: QueryLoadResult, limit: Limit | None) -> Iterator[RunWa
 
 def queries_did_not_keep_up(load: QueryLoadResult, limit: Limit | None) -> RunWarning | None:
     """An open loop that was answered more slowly than it asked, so that its latencies tell how long it ran."""
-    answers = answers_per_s(load)
     if keeps_rate(load) or load.rate_per_s is None:
         return None
     return RunWarning(
         kind=WarningKind.DID_NOT_KEEP_UP,
-        seen=f"did NOT keep up with {number(load.rate_per_s)} queries/s: {number(answers)}/s were answered",
+        seen=f"did NOT keep up with {number(load.rate_per_s)} queries/s: {number(load.answers_per_s)}/s were answered",
         likely_cause=no_slack_text(limit)
         if limit
         else f"{load.clients} clients are too few for that rate, or Elasticsearch has no room left",
@@ -81,13 +85,12 @@ def query_errors(load: QueryLoadResult) -> RunWarning | None:
     errors: Counter[str] = Counter()
     for question in load.questions:
         errors.update(question.errors)
-    total, requests = errors.total(), sum(question.requests for question in load.questions)
-    if not total:
+    if not errors:
         return None
     kinds = ", ".join(f"{kind}: {count(times)}" for kind, times in errors.most_common())
     return RunWarning(
         kind=WarningKind.QUERY_ERRORS,
-        seen=f"{count(total)} of {count(requests)} queries were not answered ({kinds})",
+        seen=f"{count(errors.total())} of {count(load.requests)} queries were not answered ({kinds})",
         likely_cause="Elasticsearch rejected or failed them, or gave no answer in time; 429 means that its search queue"
         " was full",
         remedy="failed queries are in no percentile; fix the cause or lower the rate, and run again",

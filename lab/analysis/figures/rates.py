@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 from lab.records.samples import ElasticsearchSample, NodeCounters, Sample, ShardCounters
 
+SCOPES = ("primaries", "total")
 GAP_FACTOR = 1.5
 """Two samples further apart than this many sampling intervals have a gap between them."""
 
@@ -71,6 +72,13 @@ def mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
+def sum_of_all(values: Iterable[float | None]) -> float | None:
+    """The sum of the values; `None` where there is none, or one of them is not known."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if known and len(known) == len(every) else None
+
+
 def shards(sample: Sample, scope: str) -> ShardCounters | None:
     """The index counters of `primaries` or of `total`; `None` where Elasticsearch did not answer."""
     if sample.elasticsearch is None:
@@ -85,14 +93,14 @@ def consumed(samples: Sequence[Sample]) -> list[int | None]:
     return [sample.kafka.committed_offset if sample.kafka else None for sample in samples]
 
 
+def counts(samples: Iterable[Sample], scope: str, counter: str) -> list[int | None]:
+    """A counter of the index at each sample; `None` where Elasticsearch did not answer, or does not count it."""
+    return [getattr(shards(sample, scope), counter, None) for sample in samples]
+
+
 def index_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[int | None]:
     """Operations indexed so far, at each sample."""
-    return [counters.index_total if (counters := shards(sample, scope)) else None for sample in samples]
-
-
-def query_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[int | None]:
-    """Searches of shards so far, at each sample."""
-    return [counters.query_total if (counters := shards(sample, scope)) else None for sample in samples]
+    return counts(samples, scope, "index_total")
 
 
 def goes_on(before: Sample, after: Sample, scope: str = "primaries") -> bool:
@@ -153,12 +161,10 @@ def shard_growth(samples: Sequence[Sample], scope: str, counter: str) -> int | N
 
     `None` when fewer than two samples know it, and where it began again in a shard: what was lost is not known.
     """
-    readings = (shards(sample, scope) for sample in samples)
-    grown = growth(getattr(counters, counter) if counters else None for counters in readings)
-    return grown if go_on(samples, scope) else None
+    return growth(counts(samples, scope, counter)) if go_on(samples, scope) else None
 
 
-def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
+def rate_per_s(before: float | None, after: float | None, elapsed_s: float) -> float | None:
     """Growth of a counter per second between two looks at it.
 
     `None` when a value is not known, when no time has passed, and when the counter fell, since a server that was
@@ -183,6 +189,16 @@ def differences(samples: Sequence[Sample], value: Callable[[Sample, Sample], flo
     ]
 
 
+def counter_series(samples: Sequence[Sample], scope: str, counter: str) -> list[Point]:
+    """Growth per second of a counter of the index, such as `request_cache_hits`, from each sample to the next."""
+
+    def rate(before: Sample, after: Sample) -> float | None:
+        first, last = counts((before, after), scope, counter)
+        return rate_per_s(first, last, read_s(after) - read_s(before))
+
+    return differences(samples, rate)
+
+
 def indexing_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
     """Documents indexed per second from each sample to the next, on `primaries` or on all shards (`total`)."""
 
@@ -205,8 +221,7 @@ def indexing_rate_docs_per_s(window: Sequence[Sample], scope: str) -> float | No
     """
     if not go_on(window, scope):
         return stored_rate_docs_per_s(window) if scope == "primaries" else None
-    grown, elapsed_s = growth(index_totals(window, scope)), answered_s(window)
-    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+    return rate_per_s(0, growth(index_totals(window, scope)), answered_s(window))
 
 
 def stored_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
@@ -229,8 +244,7 @@ def consumed_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
     Source: Δ`records_read` / Δt. 0 → 3 000 000 in 6.4 s is 468 750 /s.
     """
     known = [(sample.at_s, value) for sample, value in zip(window, consumed(window), strict=True) if value is not None]
-    grown, elapsed_s = growth(value for _, value in known), known[-1][0] - known[0][0] if known else 0.0
-    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+    return rate_per_s(0, growth(value for _, value in known), known[-1][0] - known[0][0] if known else 0.0)
 
 
 def source_mb_per_s(rate_docs_per_s: float | None, source_bytes: int | None, documents: int) -> float | None:

@@ -28,13 +28,13 @@ from lab.analysis.figures.query_warnings import query_warnings
 from lab.analysis.figures.rates import (
     answered,
     answered_s,
+    counts,
     go_on,
     growth,
     has_fallen,
     have_primaries_moved,
     index_totals,
     indexing_rate_docs_per_s,
-    query_totals,
     sampling_interval_s,
 )
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
@@ -133,7 +133,7 @@ def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
 def server_restarted(cut: Windows) -> RunWarning | None:
     """Counters began again in the middle of the load, since a server did or a shard moved."""
     names = restarted(cut.load)
-    if not names and go_on(cut.load) and not has_fallen(query_totals(cut.growing)):
+    if not names and go_on(cut.load) and not has_fallen(counts(cut.growing, "primaries", "query_total")):
         return None
     is_move = not names and have_primaries_moved(cut.load)
     who = ", ".join(names) or "a shard or a node of Elasticsearch"
@@ -168,7 +168,8 @@ def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
         lost["whole samples"] = max(0, expected - len(cut.growing))
         sources = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()) if times)
         if sources:
-            losses.append(f"of {expected} samples due {_meanwhile(run)}, some were lost: {sources}")
+            meanwhile = "while queries were sent" if run.load == "query" else "while the index grew"
+            losses.append(f"of {expected} samples due {meanwhile}, some were lost: {sources}")
     if run.sink_histograms.lost:
         losses.append(f"the sink's latencies could not be read: {run.sink_histograms.lost}")
     if not losses:
@@ -179,10 +180,6 @@ def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
         likely_cause="a server was down or too busy to answer within the sampling interval",
         remedy="the charts have gaps there; a figure is missing only where all of its samples are",
     )
-
-
-def _meanwhile(run: Run) -> str:
-    return "while queries were sent" if run.load == "query" else "while the index grew"
 
 
 def dead_letters(run: Run) -> RunWarning | None:

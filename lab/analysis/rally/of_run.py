@@ -14,11 +14,9 @@ from hdrh.histogram import HdrHistogram
 
 from lab.analysis.figures.cost import by_node
 from lab.analysis.figures.latency import decoded
-from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, growth, index_totals, read_s
 from lab.analysis.rally.summary import BY_KEY, Field, Line
 from lab.analysis.result import RunAnalysis
-from lab.records.queries import QueryTimes
 from lab.records.samples import Sample, ShardCounters
 
 INDEXING: Final = "index-append"
@@ -150,12 +148,8 @@ def _of_queries(analysis: RunAnalysis) -> Iterator[Line]:
     if load is None:
         return
     for question in load.questions:
-        lasted_s = measured_s(load)
-        if lasted_s > 0:
-            yield Line("Mean Throughput", question.name, question.answers / lasted_s, "ops/s")
+        if load.measured_s > 0:
+            yield Line("Mean Throughput", question.name, question.answers / load.measured_s, "ops/s")
         yield from _times(question.name, decoded(question.service_time), decoded(question.latency))
-        yield Line("error rate", question.name, _error_rate(question), "%")
-
-
-def _error_rate(question: QueryTimes) -> float:
-    return 100 * sum(question.errors.values()) / question.requests if question.requests else 0.0
+        failed = question.requests - question.answers
+        yield Line("error rate", question.name, 100 * failed / question.requests if failed else 0.0, "%")

@@ -200,13 +200,13 @@ def csv_text(lines: Iterable[Line]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(HEAD)
-    writer.writerows((line.metric, line.task, _text(line.value), line.unit) for line in lines)
+    writer.writerows((line.metric, line.task, _text(line.value, 15), line.unit) for line in lines)
     return text.getvalue()
 
 
 def markdown_text(lines: Iterable[Line]) -> str:
     """The rows as a Markdown table, numbers to six digits, as `--report-format=markdown` has them."""
-    cells = [HEAD, *((line.metric, line.task, _short(line.value), line.unit) for line in lines)]
+    cells = [HEAD, *((line.metric, line.task, _text(line.value, 6), line.unit) for line in lines)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(HEAD))]
     rows = [_row(row, widths) for row in cells]
     rule = "|".join("-" * (width + 1) + ":" for width in widths)
@@ -217,9 +217,5 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return f"| {' | '.join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))} |"
 
 
-def _text(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}"
-
-
-def _short(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+def _text(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}g}"

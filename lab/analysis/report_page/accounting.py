@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lab.analysis.text import UNKNOWN, count
 from lab.records.fates import FATES
 from lab.records.run import Run
-from lab.records.samples import Sample, SinkSample
+from lab.records.samples import Sample
 from lab.records.verification import Documents, Ledger, LedgerVerdict, SinkLedger
 
 SINK_PARTS = {fate.name: fate.meaning for fate in FATES} | {"in_flight": "in flight at the end"}
@@ -29,11 +29,6 @@ class Sum:
         return sum(records for _, records in self.parts)
 
     @property
-    def nonzero_parts(self) -> list[tuple[str, int]]:
-        """The parts that hold any records."""
-        return [(name, records) for name, records in self.parts if records]
-
-    @property
     def difference(self) -> int:
         """Records that the parts lack; negative when they hold too many."""
         return self.whole[1] - self.total
@@ -44,12 +39,10 @@ def last_sink_sum(run: Run, samples: Sequence[Sample]) -> Sum | None:
     if run.sink_ledger is not None:
         return ledger_sum([task.total for task in run.sink_ledger.tasks.values()])
     last = next((sample.sink for sample in reversed(samples) if sample.sink), None)
-    return ledger_sum([ledger_of(last)]) if last else None
-
-
-def ledger_of(sample: SinkSample) -> Ledger:
-    """The ledger in a sample, which is summed over the tasks already."""
-    return Ledger(**{field: getattr(sample, f"records_{field}") for field in Ledger.model_fields})
+    if last is None:
+        return None
+    # A sample is summed over the tasks already.
+    return ledger_sum([Ledger(**{field: getattr(last, f"records_{field}") for field in Ledger.model_fields})])
 
 
 def run_sums(documents: Documents) -> tuple[Sum, ...]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from lab.analysis.figures.clocks import end_to_end_curve_ms
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names, servers_are_here
+from lab.analysis.figures.indices import totals_of
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.load_figures import measured_window
-from lab.analysis.figures.rates import Point, indexing_rate_series, read_s
+from lab.analysis.figures.rates import Point, index_totals, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
 from lab.analysis.report_page.looks import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
 from lab.analysis.report_page.query_charts import meanwhile, query_axis
@@ -30,7 +31,7 @@ MARGIN = 0.12
 
 def time_axis(run: Run, window: Window | None) -> Axis | None:
     """The axis around the load phase; `None` when the run never came to it."""
-    load = next((phase for phase in run.phases if phase.name == "load"), None)
+    load = run.phase("load")
     if load is None:
         return None
     zero_s, length_s = load.started_s, max(1.0, load.ended_s - load.started_s)
@@ -73,51 +74,48 @@ def charts(run: Run, cut: Windows) -> list[Chart]:
 
 def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Rate*."""
-    rows, series = primaries_and_total(indexing_rate_series, samples, axis)
+    lines, colours = primaries_and_total(indexing_rate_series, samples)
     reading = "As in Kibana's Stack Monitoring."
-    return axis.chart("Indexing rate", reading, rows, series, "documents/s", note=_in_kibana(series))
+    return axis.chart("Indexing rate", reading, lines, colours, "documents/s", note=_in_kibana(colours))
 
 
 def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Latency*."""
-    rows, series = primaries_and_total(indexing_latency_series, samples, axis)
+    lines, colours = primaries_and_total(indexing_latency_series, samples)
     reading = "Thread time in Elasticsearch per document; 0 while nothing is indexed."
-    return axis.chart("Indexing latency", reading, rows, series, "ms", words="ms per document", y="ms per document")
+    return axis.chart("Indexing latency", reading, lines, colours, "ms", words="ms per document", y="ms per document")
 
 
 def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Chart over time of documents in the topic, indexed, and committed by the sink."""
     produced, indexed, committed = "in the topic", "indexed", "committed by the sink"
     colours = {produced: GREY, indexed: BLUE, committed: ORANGE}
-    rows = [
-        *axis.rows(produced, [Point(s.at_s, s.kafka.end_offset if s.kafka else None) for s in samples]),
-        *axis.rows(
-            indexed,
-            [Point(s.at_s, s.elasticsearch.primaries.index_total if s.elasticsearch else None) for s in samples],
-        ),
-        *axis.rows(committed, [Point(s.at_s, s.kafka.committed_offset if s.kafka else None) for s in samples]),
-    ]
+    lines = {
+        produced: [Point(s.at_s, s.kafka.end_offset if s.kafka else None) for s in samples],
+        indexed: [Point(s.at_s, total) for s, total in zip(samples, index_totals(samples), strict=True)],
+        committed: [Point(s.at_s, s.kafka.committed_offset if s.kafka else None) for s in samples],
+    }
     reading = "From the topic into the index."
-    return axis.chart("Progress", reading, rows, colours, "records", dashed=committed)
+    return axis.chart("Progress", reading, lines, colours, "records", dashed=committed)
 
 
 def by_index(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     """Chart over time of documents in each of several indices."""
     colours = {f"index-{number}": colour for number, colour in enumerate(cycle_of_colours(len(run.index_documents)), 1)}
-    rows = []
-    for name, index in zip(colours, run.index_documents, strict=True):
-        counted = [sample.elasticsearch.indices.get(index) if sample.elasticsearch else None for sample in samples]
-        points = [Point(read_s(s), c.index_total if c else None) for s, c in zip(samples, counted, strict=True)]
-        rows += axis.rows(name, points)
+    totals = [(read_s(sample), totals_of(sample)) for sample in samples]
+    lines = {
+        name: [Point(at_s, counted.get(index)) for at_s, counted in totals]
+        for name, index in zip(colours, run.index_documents, strict=True)
+    }
     reading = "A line that ends early is an index that had all of its documents."
-    return axis.chart("Documents by index", reading, rows, colours, "documents", y="records")
+    return axis.chart("Documents by index", reading, lines, colours, "documents", y="records")
 
 
 def lag(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Chart of the lag: records that wait."""
-    rows = axis.rows("lag", [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in samples])
+    waiting = [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in samples]
     reading = "Records that the sink has not committed. It commits periodically, hence the steps."
-    return axis.chart("Lag", reading, rows, {"lag": RED}, "records", filled=True)
+    return axis.chart("Lag", reading, {"lag": waiting}, {"lag": RED}, "records", filled=True)
 
 
 def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
@@ -126,7 +124,7 @@ def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     lines = {name: cpu_cores_series(samples, name) for name in process_names(samples)}
     lines["other programs"] = other_cores_series(samples, list(lines.values()), cores)
     colours = process_colours(list(lines))
-    rows = [row for name, points in lines.items() for row in axis.rows(name, points)]
+    rows = axis.rows(lines)
     whose = "" if servers_are_here(run) else "Cores busy on the machine that drove the run, not the servers'. "
     return Chart(
         "CPU by process",

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.definitions import figure_of
 from lab.analysis.figures.deployment import copy_rate_series
 from lab.analysis.figures.rates import Point
 from lab.analysis.report_page.looks import BLUE, ORANGE
 from lab.analysis.report_page.sections import Row
-from lab.analysis.report_page.svg import Axis, Chart, extent, line_chart
+from lab.analysis.report_page.svg import Axis, Chart, extent, in_units, line_chart
 from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure
 from lab.records.deployment import Deployment
 from lab.records.result import Result
 
-INDICES_HEAD = ("index", "became", "time", "copied", "rate", "out of the index node", "throttled", "recoveries")
 ACTIVE = "recoveries under way"
 RATE = "MB/s"
 MEGABYTE = 1e6
@@ -23,14 +22,11 @@ def section(deployment: Deployment, result: Result) -> dict[str, object]:
     targets = targets_of(deployment)
     return {
         "settings": setting_pairs(deployment),
-        "indices_head": INDICES_HEAD,
         "indices": indices(deployment, result),
         "ways_head": ("from \\ to", *targets, "all"),
         "ways": ways(deployment, targets),
         "charts": charts(deployment),
-        "nodes_head": ("node", "CPU", "read from disk", "written to disk"),
         "nodes": nodes(deployment),
-        "queries_head": ("queries", "answers", "errors", "median", "p99"),
         "queries": queries(deployment, result),
     }
 
@@ -45,8 +41,10 @@ def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
         ("Replicas", str(deployment.number_of_replicas)),
         ("Recoveries at once out of the index node", f"{count(deployment.most_from_index_node)} at most, as seen"),
         ("Recovery settings", settings or "Elasticsearch's defaults"),
-        ("Asked again", f"{count(deployment.retries)} times, for allocations that Elasticsearch had given up"),
     ]
+    if deployment.retries:
+        given_up = f"{count(deployment.retries)} times, for allocations that Elasticsearch had given up"
+        rows.append(("Asked again", given_up))
     if (snapshot := deployment.snapshot) is not None:
         rows += [
             ("Snapshot", f"{bytes_text(snapshot.written_bytes)} written in {duration(snapshot.snapshot_s)}"),
@@ -56,22 +54,15 @@ def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
                 "was in place",
             ),
         ]
-    return rows if deployment.retries else [row for row in rows if row[0] != "Asked again"]
+    return rows
 
 
 def indices(deployment: Deployment, result: Result) -> list[Row]:
     """One row for each index, and one for all of them together."""
 
     def row(name: str, became: str, seconds: float, scope: str, recoveries: int) -> Row:
-        figures = (
-            figure(value_of(result.metrics, f"deployment_{name}", scope), unit)
-            for name, unit in (
-                ("bytes", "bytes"),
-                ("bytes_per_s", "bytes/s"),
-                ("bytes_from_index_node", "bytes"),
-                ("throttle_s", "s"),
-            )
-        )
+        names = ("bytes", "bytes_per_s", "bytes_from_index_node", "throttle_s")
+        figures = (figure_of(result, f"deployment_{name}", scope) for name in names)
         return name, became, duration(seconds), *figures, count(recoveries)
 
     rows = [
@@ -117,11 +108,8 @@ def queries(deployment: Deployment, result: Result) -> list[Row]:
     """Rows of query times before, during and after the deployment."""
     rows = []
     for when, sent in deployment.queries.items():
-        stem = "query_service_time_ms" if sent.rate_per_s is None else "query_latency_ms"
-        times = (figure(value_of(result.metrics, f"{stem}_{name}", when), "ms") for name in ("p50", "p99"))
-        answers = sum(question.answers for question in sent.questions)
-        errors = sum(sum(question.errors.values()) for question in sent.questions)
-        rows.append((when, count(answers), count(errors), *times))
+        times = (figure_of(result, f"{sent.times_metric}_{name}", when) for name in ("p50", "p99"))
+        rows.append((when, count(sent.answers), count(sent.requests - sent.answers), *times))
     return rows
 
 
@@ -136,14 +124,10 @@ def charts(deployment: Deployment) -> list[Chart]:
         warm_up=None,
         since="the deployment was asked for",
     )
-    rates = [
-        Point(point.at_s, None if point.value is None else point.value / MEGABYTE)
-        for point in copy_rate_series(deployment)
-    ]
-    rate_rows = axis.rows(RATE, rates)
-    active_rows = axis.rows(ACTIVE, [Point(each.at_s, each.active) for each in deployment.progress])
+    rates = {RATE: in_units(copy_rate_series(deployment), MEGABYTE)}
+    active_rows = axis.rows({ACTIVE: [Point(each.at_s, each.active) for each in deployment.progress]})
     return [
-        axis.chart("Copied per second", "By all nodes.", rate_rows, {RATE: BLUE}, "MB/s", filled=True),
+        axis.chart("Copied per second", "By all nodes.", rates, {RATE: BLUE}, "MB/s", filled=True),
         Chart(
             "Recoveries under way",
             "Copies of shards being made; those that wait for their turn are not counted.",

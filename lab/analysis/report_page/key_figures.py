@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from lab.analysis.figures.badges import badges
-from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.definitions import figure_of, label_of, meaning_of, value_of
 from lab.analysis.figures.limits import requested_rate_docs_per_s
 from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.warnings import shortfall
@@ -78,7 +78,7 @@ def hero(run: Run, result: Result) -> Tile:
     rough, kind = load_figures(result), badges(result.warnings, "indexing_rate")
     if rough.is_rough:
         return Tile("Documents ÷ drain time", rough.rate_text.replace(" ", NARROW_SPACE), ROUGH_RATE, kind)
-    return Tile("Indexing rate", "not measured", BY_NAME["indexing_rate_docs_per_s"].meaning, kind)
+    return Tile("Indexing rate", "not measured", meaning_of("indexing_rate_docs_per_s"), kind)
 
 
 def hero_caption(run: Run, result: Result) -> str:
@@ -116,9 +116,7 @@ def _hero_metric(run: Run, result: Result) -> tuple[str, str] | None:
 
 
 def _tile(result: Result, name: str, scope: str) -> Tile:
-    definition = BY_NAME[name]
-    value = figure(value_of(result.metrics, name, scope), definition.unit)
-    return Tile(definition.label, value, definition.meaning, badges(result.warnings, name))
+    return Tile(label_of(name), figure_of(result, name, scope), meaning_of(name), badges(result.warnings, name))
 
 
 def tiles(run: Run, result: Result) -> list[Tile]:
@@ -137,9 +135,9 @@ def tiles(run: Run, result: Result) -> list[Tile]:
 def not_measured(run: Run, result: Result) -> list[str]:
     """The key figures that this kind of load has and that could not be measured."""
     return [
-        BY_NAME[metric.name].label.lower()
+        label_of(metric.name).lower()
         for metric in result.metrics
-        if (metric.name, metric.scope) in TILES
+        if metric.key in TILES
         and (metric.value is None or not is_measured(result, metric.name))
         and metric.name not in IF_KNOWN
         and not _says_nothing(run, result, metric.name)

@@ -5,7 +5,7 @@ some minutes. A test holds them against what Altair makes of the report's own pa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.analysis.report_page.looks import BLUE, BREAK, CONFIG, LARGE, ORANGE, RED, process_colours
@@ -76,7 +76,8 @@ def live_charts(
         zero_s: When the run began: the zero of the time axis.
         has_replicas: Without any, `total` would lie upon `primaries`.
     """
-    rate = RATE if has_replicas else LiveChart(RATE.title, RATE.reading, RATE.unit, *_first_of(RATE))
+    alone = replace(RATE, series={"primaries": RATE.series["primaries"]}, colours={"primaries": BLUE})
+    rate = RATE if has_replicas else alone
     charts = {"indexing_rate": line_spec(rate, zero_s), "indexing_latency": line_spec(LATENCY, zero_s)}
     if is_stream:
         charts["end_to_end_latency"] = line_spec(END_TO_END, zero_s)
@@ -140,11 +141,6 @@ def _amount_y(unit: str) -> Spec:
 def _colour(colours: Mapping[str, str]) -> Spec:
     scale = {"domain": list(colours), "range": list(colours.values())}
     return {"field": "series", "legend": None, "scale": scale, "type": "nominal"}
-
-
-def _first_of(chart: LiveChart) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    name = next(iter(chart.series))
-    return {name: chart.series[name]}, {name: chart.colours[name]}
 
 
 def _spec(chart: LiveChart, zero_s: float, layers: Sequence[Spec], *more: Spec) -> Spec:

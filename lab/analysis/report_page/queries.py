@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.definitions import figure_of, value_of
 from lab.analysis.report_page.sections import Row, compared_text, question_verdict
-from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
+from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number, quantity
 from lab.records.queries import QueryLoadResult, RampStep
 from lab.records.result import Result
 from lab.records.run import Layout, Run
@@ -21,24 +21,19 @@ COST_METRICS = {
 }
 
 
-def is_open_loop(load: QueryLoadResult) -> bool:
-    """Check that queries have due times of their own, and so a latency."""
-    return load.rate_per_s is not None or bool(load.steps)
-
-
 def times_name(load: QueryLoadResult) -> str:
     """Name of the queries' times: latency or service time."""
-    return "Latency" if is_open_loop(load) else "Service time"
+    return "Latency" if load.is_open_loop else "Service time"
 
 
 def questions_text(load: QueryLoadResult) -> str:
     """`7 questions`."""
-    return f"{len(load.questions)} question{'' if len(load.questions) == 1 else 's'}"
+    return quantity(len(load.questions), "question")
 
 
 def clients_text(load: QueryLoadResult) -> str:
     """Clients and loop: `8 clients in a closed loop, each 5 s after its answer`."""
-    clients = f"{load.clients} client{'' if load.clients == 1 else 's'}"
+    clients = quantity(load.clients, "client")
     if load.steps:
         return f"at most {clients} in an open loop whose rate rose step by step"
     if load.rate_per_s is not None:
@@ -100,47 +95,20 @@ def load_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-TIMES_HEAD = (
-    "question",
-    "requests",
-    "errors",
-    "per second",
-    "mean",
-    "median",
-    "p90",
-    "p99",
-    "p99.9",
-    "longest",
-    "took",
-)
-
-
 def times_rows(result: Result, load: QueryLoadResult) -> list[Row]:
     """Each question with its times, and all of them together."""
-    stem = "query_latency_ms" if is_open_loop(load) else "query_service_time_ms"
-    rows = [_times(result, stem, each.name, each.requests, sum(each.errors.values())) for each in load.questions]
-    if len(load.questions) > 1:
-        requests = sum(each.requests for each in load.questions)
-        errors = sum(sum(each.errors.values()) for each in load.questions)
-        rows.append((ALL, *_times(result, stem, "run", requests, errors)[1:]))
-    return rows
+    rows = [(each.name, *_times(result, load.times_metric, each.name)) for each in load.questions]
+    return rows if len(rows) == 1 else [*rows, (ALL, *_times(result, load.times_metric, "run"))]
 
 
-def _times(result: Result, stem: str, scope: str, requests: int, errors: int) -> Row:
-    def shown(name: str, unit: str) -> str:
-        return figure(value_of(result.metrics, name, scope), unit)
-
+def _times(result: Result, stem: str, scope: str) -> Row:
     return (
-        scope,
-        count(requests),
-        count(errors),
+        count(value_of(result.metrics, "query_requests", scope)),
+        count(value_of(result.metrics, "query_errors", scope)),
         number(value_of(result.metrics, "query_rate_per_s", scope)),
-        *(shown(f"{stem}_{name}", "ms") for name in TIMES),
-        shown("query_took_ms_p50", "ms"),
+        *(figure_of(result, f"{stem}_{name}", scope) for name in TIMES),
+        figure_of(result, "query_took_ms_p50", scope),
     )
-
-
-ANSWERS_HEAD = ("question", "hits", "compared", "wrong", "rows right", "values right")
 
 
 def answers_rows(load: QueryLoadResult) -> list[Row]:
@@ -177,23 +145,8 @@ def cost_table(result: Result) -> tuple[Row, list[Row]]:
     known = [metric for metric in result.metrics if metric.name in COST_METRICS and metric.value is not None]
     names = [name for name in COST_METRICS if any(metric.name == name for metric in known)]
     scopes = sorted({metric.scope for metric in known})
-    units = {metric.name: metric.unit for metric in known}
-    rows = [
-        (scope, *(figure(value_of(result.metrics, name, scope), units[name]) for name in names)) for scope in scopes
-    ]
+    rows = [(scope, *(figure_of(result, name, scope) for name in names)) for scope in scopes]
     return ("process", *(COST_METRICS[name] for name in names)), rows
-
-
-def steps_of(run: Run) -> tuple[tuple[RampStep, ...], float | None, str]:
-    """The steps of a run's ramp, the bound on its p99 in ms, and what was due; no steps where there was no ramp."""
-    if run.document_ramp is not None:
-        return run.document_ramp.steps, run.document_ramp.p99_bound_ms, "documents"
-    if run.query_load is not None:
-        return run.query_load.steps, run.query_load.p99_bound_ms, "queries"
-    return (), None, ""
-
-
-STEPS_HEAD = ("due per second", "answered", "errors", "median", "p99")
 
 
 def steps_rows(steps: Iterable[RampStep]) -> list[Row]:
@@ -223,11 +176,11 @@ def layout_pairs(run: Run, layout: Layout) -> list[tuple[str, str]]:
     """Names and values of a kept index: origin, route, segments, codec, layout."""
     codecs = ", ".join(f"{mode} in {count(segments)}" for mode, segments in layout.codecs.items())
     made = "made by this run" if layout.made_by == run.run_id else f"made and verified by run {layout.made_by}"
-    sizes = [bytes_text(size) for scope, size in run.store_size_bytes.items() if scope == "primaries"]
+    size = run.store_size_bytes.get("primaries")
     return [
         ("Index", f"{run.index}: {made} in {duration(layout.made_in_s)}, and kept for runs with the same layout"),
         ("Route", f"{layout.route}: {ROUTES.get(layout.route, 'unknown to this version')}"),
-        ("Segments", count(layout.segments) + (f", {sizes[0]} on primaries" if sizes else "")),
+        ("Segments", count(layout.segments) + ("" if size is None else f", {bytes_text(size)} on primaries")),
         ("Codec of stored fields", f"{codecs} segments" if codecs else UNKNOWN),
         ("Layout", layout.fingerprint),
     ]
@@ -243,9 +196,7 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
         else f"{questions_text(load)} by {clients_text(load)}, while documents streamed. {answers_text(load)}",
         "load": load_pairs(load),
         "times_name": times_name(load),
-        "times_head": TIMES_HEAD,
         "times": times_rows(result, load),
-        "answers_head": ANSWERS_HEAD,
         "answers_rows": answers_rows(load),
         "pairs": question_pairs(load),
         "errors": [(each.name, kind, count(times)) for each in load.questions for kind, times in each.errors.items()],

@@ -6,14 +6,25 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.figures.cost import process_names
+from lab.analysis.figures.cost import node_sums, process_names, process_series
 from lab.analysis.figures.latency import is_known, percentiles_ms
 from lab.analysis.figures.queries import answer_rate_series, search_latency_series, search_rate_series
-from lab.analysis.figures.rates import Point, answered
-from lab.analysis.figures.searches import counter_series, node_sums, process_series
+from lab.analysis.figures.rates import Point, answered, counter_series
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
 from lab.analysis.report_page.queries import times_name
-from lab.analysis.report_page.svg import WIDTH, Axis, Chart, Readings, Row, drawn, inline, primaries_and_total
+from lab.analysis.report_page.svg import (
+    AS_GIVEN,
+    WIDTH,
+    Axis,
+    Chart,
+    Lines,
+    Readings,
+    drawn,
+    in_units,
+    inline,
+    log_scale,
+    primaries_and_total,
+)
 from lab.analysis.statistics.knee import Knee, knee
 from lab.analysis.text import figure, number
 from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
@@ -25,32 +36,6 @@ MOST_LABELS = 7
 SHARES = alt.Axis(grid=False, format="~%", values=[0, 0.25, 0.5, 0.75, 1])
 PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
 LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
-AS_GIVEN = alt.Color("colour:N", scale=None)
-
-
-def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
-    """Axis of time whose window is the measured part of the query load."""
-    warm_up = (load.started_s - load.warm_up_s - axis.zero_s, load.started_s - axis.zero_s)
-    return replace(
-        axis,
-        window=(load.started_s - axis.zero_s, load.ended_s - axis.zero_s),
-        warm_up=warm_up if load.warm_up_s else None,
-    )
-
-
-def meanwhile(load: QueryLoadResult, samples: Sequence[Sample], axis: Axis) -> list[Chart]:
-    """Charts over time of the queries and of the servers meanwhile."""
-    return [
-        answer_rate(load, axis),
-        search_rate(samples, axis),
-        search_latency(samples, axis),
-        cache("request", samples, axis),
-        cache("query", samples, axis),
-        faults(samples, axis),
-        disk_reads(samples, axis),
-        *([page_cache(samples, axis)] if any(sample.control_groups for sample in samples) else []),
-        search_threads(samples, axis),
-    ]
 
 
 # --- by question ----------------------------------------------------------------------------------------------------
@@ -74,8 +59,7 @@ def latencies(load: QueryLoadResult) -> Chart:
 def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     values = [ms for _, times in rows for ms in times.values() if ms > 0]
     domain = (min(values) / 1.25, max(values) * 1.25)
-    scale = alt.Scale(type="log", domain=domain, nice=False)
-    x = alt.X("x:Q", title="ms", scale=scale, axis=_round_numbers(domain, grid=False))
+    x = alt.X("x:Q", title="ms", scale=log_scale(domain), axis=_round_numbers(domain, grid=False))
     lines = [{"row": place, "x": times["p50"], "end": times["max"]} for place, (_, times) in enumerate(rows)]
     dots = [
         {"row": place, "x": times[name], "colour": colour}
@@ -216,18 +200,8 @@ def knee_text(at_bound: Knee) -> str:
 def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, at_bound: Knee, due: str) -> str:
     rates, times = [rate for rate, _ in steps], [*(ms for _, ms in steps), *([bound] if bound else [])]
     x_domain, y_domain = _ramp_domain(rates), (min(times) / 1.25, max(times) * 1.25)
-    x = alt.X(
-        "x:Q",
-        title=due,
-        scale=alt.Scale(type="log", domain=x_domain, nice=False),
-        axis=_round_numbers(x_domain),
-    )
-    y = alt.Y(
-        "y:Q",
-        title="p99, ms",
-        scale=alt.Scale(type="log", domain=y_domain, nice=False),
-        axis=_round_numbers(y_domain),
-    )
+    x = alt.X("x:Q", title=due, scale=log_scale(x_domain), axis=_round_numbers(x_domain))
+    y = alt.Y("y:Q", title="p99, ms", scale=log_scale(y_domain), axis=_round_numbers(y_domain))
     points = [{"x": rate, "y": ms, "colour": RED if bound and ms > bound else BLUE} for rate, ms in steps]
     line = alt.Chart(inline(points)).encode(x=x, y=y)
     layers = [
@@ -255,100 +229,96 @@ RULE: dict[str, Any] = {"strokeDash": [5, 4], "stroke": "currentColor"}
 # --- over time ------------------------------------------------------------------------------------------------------
 
 
-def answer_rate(load: QueryLoadResult, axis: Axis) -> Chart:
-    """Queries answered, second by second."""
-    rows = axis.rows("answers", answer_rate_series(load))
-    colours = {"answers": BLUE}
-    reading = "In each second after the warm-up."
-    return axis.chart("Queries answered", reading, rows, colours, "queries/s", words="answers per second")
-
-
-def search_rate(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """Stack Monitoring's *Search Rate*."""
-    rows, colours = primaries_and_total(search_rate_series, samples, axis)
-    reading = "A query counts once for each shard that it asks. Kibana's Stack Monitoring draws “total”."
-    return axis.chart("Search rate", reading, rows, colours, "searches/s")
-
-
-def search_latency(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """Stack Monitoring's *Search Latency*."""
-    rows, colours = primaries_and_total(search_latency_series, samples, axis)
-    reading = (
-        "A shard's part of a query, without fetching; 0 while nothing is searched. Kibana's Stack Monitoring draws"
-        " “total”."
+def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
+    """Axis of time whose window is the measured part of the query load."""
+    warm_up = (load.started_s - load.warm_up_s - axis.zero_s, load.started_s - axis.zero_s)
+    return replace(
+        axis,
+        window=(load.started_s - axis.zero_s, load.ended_s - axis.zero_s),
+        warm_up=warm_up if load.warm_up_s else None,
     )
-    return axis.chart("Search latency", reading, rows, colours, "ms per search")
 
 
-def cache(name: str, samples: Sequence[Sample], axis: Axis) -> Chart:
+def meanwhile(load: QueryLoadResult, samples: Sequence[Sample], axis: Axis) -> list[Chart]:
+    """Charts over time of the queries and of the servers meanwhile."""
+    faults, colours = _by_node(samples, "major_page_faults", 1)
+    reads, _ = _by_node(samples, "disk_read_bytes", MB)
+    return [
+        axis.chart(
+            "Queries answered",
+            "In each second after the warm-up.",
+            {"answers": answer_rate_series(load)},
+            {"answers": BLUE},
+            "queries/s",
+            words="answers per second",
+        ),
+        axis.chart(
+            "Search rate",
+            "A query counts once for each shard that it asks. Kibana's Stack Monitoring draws “total”.",
+            *primaries_and_total(search_rate_series, samples),
+            "searches/s",
+        ),
+        axis.chart(
+            "Search latency",
+            "A shard's part of a query, without fetching; 0 while nothing is searched. Kibana's Stack Monitoring draws"
+            " “total”.",
+            *primaries_and_total(search_latency_series, samples),
+            "ms per search",
+        ),
+        cache("request", "holds whole answers of a shard", samples, axis),
+        cache("query", "holds the documents that a filter matches in a segment", samples, axis),
+        axis.chart(
+            "Major page faults",
+            "Page faults that waited for the disk. `read()` calls are not counted.",
+            faults,
+            colours,
+            "faults/s",
+        ),
+        axis.chart("Read from disk", "By node, read-ahead included.", reads, colours, "MB/s", words="MB/s"),
+        *([page_cache(samples, axis)] if any(sample.control_groups for sample in samples) else []),
+        search_threads(samples, axis),
+    ]
+
+
+def cache(name: str, holds: str, samples: Sequence[Sample], axis: Axis) -> Chart:
     """Hits and misses of the request cache or the query cache, on all shards."""
     colours = {"misses": ORANGE, "hits": GREEN}
-    rows = [
-        row
-        for series in colours
-        for row in axis.rows(series, counter_series(samples, "total", f"{name}_cache_{series}"))
-    ]
-    what = {
-        "request": "The request cache holds whole answers of a shard.",
-        "query": "The query cache holds the documents that a filter matches in a segment.",
-    }
-    reading = f"{what[name]} Over all shards."
-    return axis.chart(f"{name.capitalize()} cache", reading, rows, colours, "per second")
+    lines = {series: counter_series(samples, "total", f"{name}_cache_{series}") for series in colours}
+    reading = f"The {name} cache {holds}. Over all shards."
+    return axis.chart(f"{name.capitalize()} cache", reading, lines, colours, "per second")
 
 
-def faults(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """Page faults that waited for the disk, by node."""
-    rows, colours = _by_node(samples, axis, "major_page_faults", 1)
-    reading = "Page faults that waited for the disk. `read()` calls are not counted."
-    return axis.chart("Major page faults", reading, rows, colours, "faults/s")
-
-
-def disk_reads(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """Bytes read from the disk, by node."""
-    rows, colours = _by_node(samples, axis, "disk_read_bytes", MB)
-    reading = "By node, read-ahead included."
-    return axis.chart("Read from disk", reading, rows, colours, "MB/s", words="MB/s")
-
-
-def _by_node(samples: Sequence[Sample], axis: Axis, counter: str, unit: float) -> tuple[list[Row], dict[str, str]]:
+def _by_node(samples: Sequence[Sample], counter: str, unit: float) -> tuple[Lines, dict[str, str]]:
     colours = node_colours([name for name in process_names(samples) if name.startswith("elasticsearch")])
-    points = {name: process_series(samples, name, counter) for name in colours}
-    return [row for name in colours for row in axis.rows(name, _in(unit, points[name]))], colours
-
-
-def _in(unit: float, points: Sequence[Point]) -> list[Point]:
-    return [Point(point.at_s, None if point.value is None else point.value / unit) for point in points]
+    return {name: in_units(process_series(samples, name, counter), unit) for name in colours}, colours
 
 
 def page_cache(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Page cache and other memory of the nodes whose memory is bounded, against their bound."""
     names = sorted({name for sample in samples for name in sample.control_groups})
-    lines = {f"page cache of {name}": colour for name, colour in node_colours(names).items()}
-    rows: list[Row] = []
-    for name, series in zip(names, lines, strict=True):
-        rows += axis.rows(series, _of_group(samples, name, "page_cache_bytes"))
-    first = {f"heap and other memory of {names[0]}": ("anonymous_bytes", GREY), "limit": ("memory_limit_bytes", RED)}
-    for series, (field, _) in first.items():
-        rows += axis.rows(series, _of_group(samples, names[0], field))
-    colours = lines | {series: colour for series, (_, colour) in first.items()}
+    caches, other = {name: f"page cache of {name}" for name in names}, f"heap and other memory of {names[0]}"
+    lines = {series: _of_group(samples, name, "page_cache_bytes") for name, series in caches.items()}
+    lines[other] = _of_group(samples, names[0], "anonymous_bytes")
+    lines["limit"] = _of_group(samples, names[0], "memory_limit_bytes")
+    colours = {caches[name]: colour for name, colour in node_colours(names).items()} | {other: GREY, "limit": RED}
     reading = (
         "Memory of the control group: files (page cache), heap and everything else, and the limit that both share."
     )
-    return axis.chart("Page cache against the limit", reading, rows, colours, "MB", dashed="limit")
+    return axis.chart("Page cache against the limit", reading, lines, colours, "MB", dashed="limit")
 
 
 def _of_group(samples: Sequence[Sample], name: str, field: str) -> list[Point]:
     values = [Point(sample.at_s, getattr(sample.control_groups.get(name), field, None)) for sample in samples]
-    return _in(MB, values)
+    return in_units(values, MB)
 
 
 def search_threads(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Chart of busy search threads."""
-    colours = {"in the queue": ORANGE, "active": BLUE}
     with_answer = answered(samples)
-    rows = [
-        *axis.rows("in the queue", node_sums(with_answer, lambda node: node.search_queue)),
-        *axis.rows("active", node_sums(with_answer, lambda node: node.search_active)),
-    ]
+    lines = {
+        "in the queue": node_sums(with_answer, lambda node: node.search_queue),
+        "active": node_sums(with_answer, lambda node: node.search_active),
+    }
+    colours = {"in the queue": ORANGE, "active": BLUE}
     reading = "Threads at work and searches that waited for one, over all nodes."
-    return axis.chart("Search threads", reading, rows, colours, "threads, searches", words="threads or searches")
+    return axis.chart("Search threads", reading, lines, colours, "threads, searches", words="threads or searches")

@@ -9,8 +9,8 @@ from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.report_page import accounting, key_figures, sections
-from lab.analysis.report_page.queries import STEPS_HEAD, steps_of, steps_rows
 from lab.analysis.report_page.queries import section as query_section
+from lab.analysis.report_page.queries import steps_rows
 from lab.analysis.report_page.summary import load_sentence, outcome_sentence
 from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
@@ -39,7 +39,6 @@ def report(analysis: RunAnalysis) -> str:
     run = folder.run
     began = datetime.fromtimestamp(run.started_s, UTC)
     load = run.query_load
-    steps, bound, due = steps_of(run)
     dataset = (folder.profile or {}).get("dataset")
     ledger = run.verification.ledger
     page = partial(
@@ -48,9 +47,8 @@ def report(analysis: RunAnalysis) -> str:
         marks=marks_text(run.labels, run.note),
         profile=folder.profile,
         charts=charts(run, analysis.windows),
-        ramp=ramp(steps, bound, due) if steps else None,
-        steps_head=STEPS_HEAD,
-        steps=steps_rows(steps),
+        ramp=run.ramp and ramp(run.ramp.steps, run.ramp.p99_bound_ms, "documents" if run.document_ramp else "queries"),
+        steps=steps_rows(run.ramp.steps if run.ramp else ()),
         queries=load and query_section(run, result, load) | {"charts": [latencies(load), right_answers(load)]},
         deployment=run.deployment and deployment_section(run.deployment, result),
         run_sums=accounting.run_sums(run.documents),
@@ -60,16 +58,13 @@ def report(analysis: RunAnalysis) -> str:
         partitions_head=accounting.PARTITIONS_HEAD,
         partitions=accounting.partition_rows(run.sink_ledger),
         dead_letters=[(reason.reason, reason.first, count(reason.records)) for reason in run.verification.dead_letters],
-        questions_head=sections.QUESTION_COLUMNS,
         questions=sections.questions(run, result),
         question_verdict=sections.question_verdict,
-        drivers_head=sections.DRIVER_COLUMNS,
         drivers=sections.drivers(run),
         processes_head=sections.COST_COLUMNS,
         processes=sections.processes(result),
         machine_cpu=sections.machine_cpu(result),
         index_work=sections.index_work(result),
-        indices_head=sections.INDEX_COLUMNS,
         indices=sections.index_loads(result),
         nodes=sections.nodes(result),
         phases=sections.phases(result),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.definitions import figure_of, label_of, value_of
 from lab.analysis.text import UNKNOWN, bytes_text, clock_text, count, duration, figure, number
 from lab.records.queries import QueryTimes, QuestionAnswers
 from lab.records.result import Result
@@ -25,31 +25,13 @@ def told_twice(result: Result) -> str | tuple[()]:
     return "end_to_end" if value_of(result.metrics, DELAYS[0]) is not None else ()
 
 
-INDEX_COLUMNS = ("index", "all documents after", "indexing rate", "indexing latency")
 INDEX_METRICS = ("index_finish_s", "indexing_rate_docs_per_s", "indexing_latency_ms")
 
 
 def index_loads(result: Result) -> list[Row]:
     """Each of several indices with its figures."""
     names = [metric.scope for metric in result.metrics if metric.name == "index_finish_s" and metric.scope != "run"]
-    return [
-        (name, *(figure(value_of(result.metrics, metric, name), BY_NAME[metric].unit) for metric in INDEX_METRICS))
-        for name in names
-    ]
-
-
-QUESTION_COLUMNS = (
-    "question",
-    "answers",
-    "wrong",
-    "books each",
-    "requests each",
-    "ids joined each",
-    "p50",
-    "p90",
-    "p99",
-    "took",
-)
+    return [(name, *(figure_of(result, metric, name) for metric in INDEX_METRICS)) for name in names]
 
 
 def questions(run: Run, result: Result) -> list[Row]:
@@ -118,7 +100,7 @@ def question_verdict(question: QuestionAnswers | QueryTimes) -> str:
 
 
 COST_METRICS = ("cpu_s_per_million_docs", "cpu_cores_mean", "rss_bytes_max", "disk_write_bytes", "major_page_faults")
-COST_COLUMNS = ("process", *(BY_NAME[name].label for name in COST_METRICS))
+COST_COLUMNS = ("process", *map(label_of, COST_METRICS))
 
 
 def processes(result: Result) -> list[Row]:
@@ -128,13 +110,7 @@ def processes(result: Result) -> list[Row]:
         names.discard("elasticsearch")
     names.discard("sender")  # it is there under its own name, too
     busiest_first = sorted(names, key=lambda name: (-(value_of(result.metrics, COST_METRICS[0], name) or 0), name))
-    return [
-        (name, *(figure(value_of(result.metrics, metric, name), BY_NAME[metric].unit) for metric in COST_METRICS))
-        for name in busiest_first
-    ]
-
-
-DRIVER_COLUMNS = ("share", "host", "its clock", "delivered", "late", "p50", "p99")
+    return [(name, *(figure_of(result, metric, name) for metric in COST_METRICS)) for name in busiest_first]
 
 
 def drivers(run: Run) -> list[Row]:
@@ -162,13 +138,8 @@ MACHINE_METRICS = (
 
 def machine_cpu(result: Result) -> str:
     """Line of the machine's CPU metrics; empty where none is known."""
-    known = {name: value_of(result.metrics, name) for name in MACHINE_METRICS}
-    parts = (
-        f"{BY_NAME[name].label.lower()} {figure(value, BY_NAME[name].unit)}"
-        for name, value in known.items()
-        if value is not None
-    )
-    text = ", ".join(parts)
+    known = [name for name in MACHINE_METRICS if value_of(result.metrics, name) is not None]
+    text = ", ".join(f"{label_of(name).lower()} {figure_of(result, name)}" for name in known)
     return f"In the measured window: {text}." if text else ""
 
 

@@ -2,7 +2,7 @@
 
 from lab.analysis.figures.load_figures import why_no_window
 from lab.analysis.report_page.queries import answers_text, clients_text, questions_text
-from lab.analysis.text import bytes_text, count, duration, number, pace_text
+from lab.analysis.text import bytes_text, count, duration, number, pace_text, quantity
 from lab.records.result import Result
 from lab.records.run import Course, Environment, Run
 from lab.records.verification import Documents, Verification
@@ -27,7 +27,7 @@ def load_sentence(run: Run) -> str:
 def route_phrase(run: Run) -> str:
     """The way of the documents into Elasticsearch; the phrase ends in a preposition."""
     if run.direct is not None:
-        connections = f"{run.direct.connections} connection{'s' if run.direct.connections > 1 else ''}"
+        connections = quantity(run.direct.connections, "connection")
         pace = f" at {number(run.direct.rate_docs_per_s)} documents/s" if run.direct.rate_docs_per_s else ""
         lanes = " of one shard each, to the node of its primary," if run.direct.bulk_by_shard else ""
         return (
@@ -35,7 +35,7 @@ def route_phrase(run: Run) -> str:
             "straight to"
         )
     if run.rally is not None:
-        clients = f"{run.rally.clients} client{'s' if run.rally.clients > 1 else ''}"
+        clients = quantity(run.rally.clients, "client")
         return (
             f"sent by {clients} of Rally {run.rally.version}'s bulk task, without Kafka and Kafka Connect, straight to"
         )

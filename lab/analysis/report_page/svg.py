@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ LABELLED = 0.2
 """A phase narrower than this part of the axis carries no label."""
 FEW_POINTS = 33
 FEW_LABELS = 5
+AS_GIVEN = alt.Color("colour:N", scale=None)
+"""Colours that the values say themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,10 @@ class Chart:
     note: str = ""
 
 
+Lines = Mapping[str, Sequence[Point]]
+"""Name of each line → its points."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One point of one line; `None` breaks the line."""
@@ -91,20 +97,20 @@ class Axis:
     warm_up: tuple[float, float] | None
     since: str = "the load began"
 
-    def rows(self, series: str, points: Sequence[Point]) -> list[Row]:
-        """The points that can be seen."""
-        shown = [(point.at_s - self.zero_s, point.value) for point in points]
-        return [Row(round(x, 3), y, series) for x, y in shown if self.first <= x <= self.last]
+    def rows(self, lines: Lines) -> list[Row]:
+        """The points of lines that can be seen."""
+        shown = [(point.at_s - self.zero_s, point.value, name) for name, points in lines.items() for point in points]
+        return [Row(round(x, 3), y, series) for x, y, series in shown if self.first <= x <= self.last]
 
     def readings(self, rows: Sequence[Row], unit: str) -> Readings:
         """The values of lines along this axis."""
-        return Readings(round(self.first, 3), round(self.last, 3), " s", unit, _points(rows))
+        return Readings(round(self.first, 3), round(self.last, 3), " s", unit, known_points(rows))
 
     def chart(
         self,
         title: str,
         reading: str,
-        rows: Sequence[Row],
+        lines: Lines,
         colours: dict[str, str],
         unit: str,
         *,
@@ -120,6 +126,7 @@ class Axis:
             words: The unit in words, unless they are the unit's own.
             y: Title of the upward axis, unless it is the unit.
         """
+        rows = self.rows(lines)
         return Chart(
             title,
             reading,
@@ -131,7 +138,7 @@ class Axis:
         )
 
 
-def _points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
+def known_points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
     """The known points of each line, with four digits that matter."""
     series: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
@@ -143,6 +150,11 @@ def _points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
 def inline(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     """Values as a part of the specification."""
     return alt.InlineData(values=list(values))
+
+
+def log_scale(ends: Sequence[float]) -> alt.Scale:
+    """A logarithmic scale from one of these ends to the other."""
+    return alt.Scale(type="log", domain=list(ends), nice=False)
 
 
 def _values(rows: Sequence[Row]) -> alt.InlineData:
@@ -163,15 +175,19 @@ def _has_a_line(rows: Sequence[Row]) -> bool:
 
 
 def primaries_and_total(
-    series: Callable[[Sequence[Sample], str], list[Point]], samples: Sequence[Sample], axis: Axis
-) -> tuple[list[Row], dict[str, str]]:
-    """The lines of both scopes, or one line where there are no replicas that would tell them apart."""
+    series: Callable[[Sequence[Sample], str], list[Point]], samples: Sequence[Sample]
+) -> tuple[Lines, dict[str, str]]:
+    """The lines of both scopes with their colours, or one where there are no replicas that would tell them apart."""
     primaries, total = series(samples, "primaries"), series(samples, "total")
     if [point.value for point in primaries] == [point.value for point in total]:
         name = "primaries = total"
-        return axis.rows(name, primaries), {name: BLUE}
-    rows = [*axis.rows("total", total), *axis.rows("primaries", primaries)]
-    return rows, {"primaries": BLUE, "total": ORANGE}
+        return {name: primaries}, {name: BLUE}
+    return {"total": total, "primaries": primaries}, {"primaries": BLUE, "total": ORANGE}
+
+
+def in_units(points: Iterable[Point], unit: float) -> list[Point]:
+    """The points in multiples of a unit, such as a megabyte."""
+    return [Point(point.at_s, None if point.value is None else point.value / unit) for point in points]
 
 
 def extent(rows: Sequence[Row], unit: str) -> str:
@@ -245,7 +261,7 @@ def _background(axis: Axis) -> list[alt.Chart]:
 
 def percentile_readings(rows: Sequence[Row]) -> Readings:
     """The values of such lines: which share took no longer than how many milliseconds."""
-    return Readings(2, max(10, *(row.x for row in rows)), "share", "ms", _points(rows), is_logarithmic=True)
+    return Readings(2, max(10, *(row.x for row in rows)), "share", "ms", known_points(rows), is_logarithmic=True)
 
 
 def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:
@@ -255,10 +271,10 @@ def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:
     decades = [10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values) * 1.0001))]
     base = alt.Chart(_values(rows)).encode(
         x=share_x(
-            alt.Scale(type="log", domain=[2, max(10, furthest)], nice=False),
+            log_scale([2, max(10, furthest)]),
             [end for end in SHARES if end <= furthest * 1.2],
         ).title("share that took no longer"),
-        y=latency_y(alt.Scale(type="log", domain=decades, nice=False)),
+        y=latency_y(log_scale(decades)),
         color=_colour(colours),
     )
     return drawn([curve(base)])

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lab.analysis.report_page.summary import engine
-from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.analysis.text import bytes_text, count, duration
 from lab.console import as_called
 from lab.endpoints import without_secrets
 from lab.records.run import Environment as MachineAndSoftware
@@ -65,11 +65,6 @@ def inlined(svg: str, name: str) -> Markup:
     return Markup(svg[svg.index("<svg") :])  # noqa: S704 - our own drawing, escaped by Vega
 
 
-def command_line(words: Iterable[str]) -> str:
-    """Words as they are typed into a shell."""
-    return " ".join(shlex.quote(word) for word in words)
-
-
 def indented_json(tree: object) -> str:
     """JSON to be read."""
     return orjson.dumps(tree, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()
@@ -109,19 +104,17 @@ PAGES = Environment(
 """Templates are named by their place under `lab/analysis`: `report_page/run.html`, `suite/suite.html`."""
 
 PAGES.filters.update(
-    {
+    {"command_line": shlex.join}
+    | {
         function.__name__: function
         for function in (
             bytes_text,
-            command_line,
             compact_json,
             count,
             duration,
-            figure,
             in_one_line,
             indented_json,
             inlined,
-            number,
             paging_text,
             prose,
             sentence,

@@ -5,17 +5,18 @@ from math import isclose
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
+from rich.padding import PaddingDimensions
 from rich.table import Table
 from rich.text import Text
 
-from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.definitions import figure_of, label_of, value_of
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.report_page.accounting import broken_laws
 from lab.analysis.report_page.sections import DELAYS, IF_KNOWN, OF_STAGES, told_twice
-from lab.analysis.text import count, duration, figure, sparkline
+from lab.analysis.text import count, duration, figure, quantity, sparkline
 from lab.records.result import Result
 from lab.records.samples import Sample
 
@@ -85,7 +86,7 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
     if short:
         line.append(f" · {short}", "bold yellow")
     if letters := result.documents.dead_lettered:
-        line.append(f" · {count(letters)} dead letter{'s' if letters > 1 else ''}", "bold yellow")
+        line.append(f" · {quantity(letters, 'dead letter')}", "bold yellow")
     if elsewhere := sum(records for _, records in result.documents.elsewhere):
         line.append(f" · {count(elsewhere)} not indexed", "bold yellow")
     figures, limit = list(_main_figures(result)), _limit(result)
@@ -109,9 +110,9 @@ def _limit(result: Result) -> str | None:
 
 def _main_figures(result: Result) -> Iterator[str]:
     """Rate and latency of the load, then those of queries; of a stream in stages its own figures."""
-    stages = [(name, value) for name in OF_STAGES if (value := value_of(result.metrics, name)) is not None]
-    if any(name not in DELAYS for name, _ in stages):
-        yield from (f"{figure(value, BY_NAME[name].unit)} {STAGE_WORDS[name]}" for name, value in stages)
+    stages = [name for name in OF_STAGES if value_of(result.metrics, name) is not None]
+    if any(name not in DELAYS for name in stages):
+        yield from (f"{figure_of(result, name)} {STAGE_WORDS[name]}" for name in stages)
         return
     of_load = load_figures(result)
     if of_load.rate_docs_per_s is not None:
@@ -119,8 +120,8 @@ def _main_figures(result: Result) -> Iterator[str]:
     if of_load.latency_ms is not None:
         yield f"{figure(of_load.latency_ms, 'ms')} each"
     for name, words in LINE:
-        if (value := value_of(result.metrics, name)) is not None:
-            yield figure(value, BY_NAME[name].unit) + words
+        if value_of(result.metrics, name) is not None:
+            yield figure_of(result, name) + words
 
 
 def terminal_table(result: Result) -> Group:
@@ -135,23 +136,18 @@ def load_questions(result: Result) -> list[str]:
     return [metric.scope for metric in result.metrics if metric.name == "query_requests" and metric.scope != "run"]
 
 
-def other_engine(result: Result) -> list[str]:
-    """The servers under test, where they are not Elasticsearch."""
-    return sorted({server.release for server in result.environment.servers if server.product})
+def _table(result: Result, what: str, padding: PaddingDimensions) -> Table:
+    """A table below the profile, the servers under test where they are not Elasticsearch, and what it shows."""
+    products = sorted({server.release for server in result.environment.servers if server.product})
+    title = " · ".join((result.profile, *products, what))
+    return Table(title=title, title_justify="left", show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=padding)
 
 
 def query_table(result: Result, questions: Sequence[str]) -> Table:
     """A row for each question of a query load."""
     stem = query_stem(result)
     name = "latency" if stem == "query_latency_ms" else "service time (closed loop)"
-    table = Table(
-        title=" · ".join((result.profile, *other_engine(result), name)),
-        title_justify="left",
-        show_edge=False,
-        pad_edge=False,
-        box=SIMPLE_HEAD,
-        padding=0,
-    )
+    table = _table(result, name, padding=0)
     table.add_column("question", overflow="fold")
     for head in QUERY_COLUMNS:
         table.add_column(head, justify="right", no_wrap=True)
@@ -162,37 +158,28 @@ def query_table(result: Result, questions: Sequence[str]) -> Table:
 
 def query_stem(result: Result) -> str:
     """Beginning of the metric that shows queries: latency where they had a due time, else service time."""
-    return "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
+    has_latency = any(metric.name == "query_latency_ms_p50" for metric in result.metrics)
+    return "query_latency_ms" if has_latency else "query_service_time_ms"
 
 
 def query_cells(result: Result, stem: str, question: str) -> Iterator[Text]:
     """A question's figures, in the order of `QUERY_COLUMNS`."""
     for name in ("query_rate_per_s", f"{stem}_p50", f"{stem}_p99", f"{stem}_max", "query_took_ms_p50"):
-        yield Text(figure(value_of(result.metrics, name, question), BY_NAME[name].unit))
+        yield Text(figure_of(result, name, question))
     for name in ("query_errors", "answers_wrong"):
         value = value_of(result.metrics, name, question)
         yield Text(count(value), style="red" if value else "")
 
 
-def _has(result: Result, name: str) -> bool:
-    return any(metric.name == name for metric in result.metrics)
-
-
 def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     window = result.measured_window
     measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
-    title = " · ".join(part for part in (result.profile, *other_engine(result), measured) if part)
-    table = Table(
-        title=title, title_justify="left", show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
+    table = _table(result, measured, padding=(0, 1, 0, 0))
     table.add_column("metric")
     table.add_column("scope", style="dim")
     table.add_column("value", justify="right")
-    for label, scope, value in figure_rows(result, of_load):
-        table.add_row(label, scope, value)
-    table.add_row()
-    for label, scope, value in document_rows(result):
-        table.add_row(label, scope, value)
+    for row in (*figure_rows(result, of_load), (), *document_rows(result)):
+        table.add_row(*row)
     for broken in broken_laws(result.verification.ledger):
         table.add_row(Text("Sink's ledger", style="bold red"), "", broken)
     return table
@@ -204,7 +191,7 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
     Args:
         of_load: The questions that have a table of their own.
     """
-    named = {(metric.name, metric.scope) for metric in result.metrics}
+    named = {metric.key for metric in result.metrics}
     if value_of(result.metrics, "drain_s") is not None:
         named = {(name, scope) for name, scope in named if name not in OF_STREAMS}
     named = {(name, scope) for name, scope in named if not name.startswith(told_twice(result))}
@@ -213,14 +200,14 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
             is_known = value_of(result.metrics, name, scope) is not None or name not in IF_KNOWN
             is_told = is_known and is_measured(result, name) and not _repeats(result, name, scope)
             if (name, scope) in named and is_told:
-                yield _figure_row(result, name, scope)
+                yield label_of(name), scope, figure_of(result, name, scope)
     for metric in result.metrics:
         # The sender is there under its own name, too; `sender` is for suites that compare one with another.
         is_told = metric.value is not None and not _repeats(result, metric.name, metric.scope)
         is_cost = metric.name in COSTS and is_told and metric.scope != "sender"
         is_asked = metric.name in QUESTION_METRICS and metric.scope not in {*of_load, "run"}
         if is_cost or is_asked:
-            yield _figure_row(result, metric.name, metric.scope)
+            yield label_of(metric.name), metric.scope, figure_of(result, metric.name, metric.scope)
 
 
 def _repeats(result: Result, name: str, scope: str) -> bool:
@@ -257,8 +244,3 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
         yield "Compared as rebuilt", "documents", count(result.documents.sampled)
     if result.verification.not_compared:
         yield "Not compared", "fields", ", ".join(result.verification.not_compared)
-
-
-def _figure_row(result: Result, name: str, scope: str) -> tuple[str, str, str]:
-    definition = BY_NAME[name]
-    return definition.label, scope, figure(value_of(result.metrics, name, scope), definition.unit)

@@ -1,14 +1,15 @@
 """Costs of a document from recorded runs: the only measured part of a sizing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.figures.cost import cpu_s_used, process_names, servers_are_here, used
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.rates import growth_from_zero
+from lab.analysis.figures.rates import growth_from_zero, sum_of_all
 from lab.analysis.result import RunAnalysis
 from lab.analysis.sizing.ranges import Range, estimated
 from lab.errors import ProfileError
+from lab.profiles.mapping import leaves
 
 NO_SETTINGS = frozenset({"name", "question", "where"})
 REQUESTS_IN_FLIGHT = "max.in.flight.requests"
@@ -80,8 +81,9 @@ def measured(analyses: Sequence[RunAnalysis]) -> Measured:
     first = analyses[0].result
     of_first = in_common(analyses[0])
     for analysis in analyses[1:]:
-        for name, wanted in of_first.items():
-            if (got := in_common(analysis).get(name)) != wanted:
+        others = in_common(analysis)
+        for name in (*of_first, *others):
+            if (got := others.get(name)) != (wanted := of_first.get(name)):
                 raise ProfileError(
                     f"{analysis.result.run_id}: {name}: got {got}, expected {wanted} as in {first.run_id};"
                     " size from runs that differ in nothing"
@@ -153,15 +155,6 @@ def in_common(analysis: RunAnalysis) -> dict[str, object]:
     }
 
 
-def leaves(tree: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Each setting of a profile by its dotted key."""
-    for name, of in tree.items():
-        if isinstance(of, Mapping) and of:
-            yield from leaves(of, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", of
-
-
 # --- of one run -----------------------------------------------------------------------------------------------------
 
 
@@ -210,12 +203,9 @@ def written_bytes(analysis: RunAnalysis) -> float | None:
     """Bytes that Elasticsearch wrote to the disk for one copy of a document."""
     samples = [sample for sample in analysis.folder.samples if sample.phase in ("load", "settle")]
     nodes = [name for name in process_names(samples) if name.startswith("elasticsearch-")]
-    written = [used(samples, name, lambda process: process.disk_write_bytes) for name in nodes]
+    written = sum_of_all(used(samples, name, lambda process: process.disk_write_bytes) for name in nodes)
     times = copies(analysis)
-    known = [size for size in written if size is not None]
-    if not times or not known or len(known) < len(nodes) or not sum(known):
-        return None
-    return sum(known) / analysis.result.documents.loaded / times
+    return written / analysis.result.documents.loaded / times if written and times else None
 
 
 def request_us(analysis: RunAnalysis) -> float | None:

@@ -40,10 +40,11 @@ class Range:
     def whole(self, least: int = 1, spare: int = 0) -> "Range":
         """As whole things, rounded up, with so many more for the loss of some, and at least so many."""
 
-        def rounded(value: float | None) -> float | None:
-            return None if value is None else max(least, ceil(value - ROUNDING) + spare)
+        def rounded(value: float) -> int:
+            return max(least, ceil(value - ROUNDING) + spare)
 
-        return Range(max(least, ceil(self.value - ROUNDING) + spare), rounded(self.low), rounded(self.high))
+        ends = (None if end is None else rounded(end) for end in (self.low, self.high))
+        return Range(rounded(self.value), *ends)
 
 
 def largest(ranges: Sequence[Range]) -> Range:

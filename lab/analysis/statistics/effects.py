@@ -6,10 +6,9 @@ from math import exp, log, log1p
 from statistics import fmean
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.statistics.means import Mean, means, plain_mean
+from lab.analysis.statistics.means import SIGNIFICANCE, Mean, means, plain_mean
 from lab.analysis.statistics.power import smallest_detectable
-from lab.analysis.statistics.student import SIGNIFICANCE
-from lab.analysis.text import count
+from lab.analysis.text import count, quantity
 from lab.records.suite import Effect, MetricKey, Verdict
 
 LEAST_BLOCKS = 3
@@ -184,8 +183,13 @@ def verdict_text(word: Verdict, ratio: float | None, low: float | None, high: fl
     if word == "too few runs" or ratio is None:
         return word
     size = f" by {change_text(ratio)[1:]}" if word in DETECTED else ""
-    interval = "" if low is None or high is None else f" ({change_text(low)} to {change_text(high)})"
-    return f"{word}{size}{interval}"
+    interval = interval_text(low, high)
+    return f"{word}{size}{f' ({interval})' if interval else ''}"
+
+
+def interval_text(low: float | None, high: float | None, unknown: str = "") -> str:
+    """An interval of a ratio as changes: `-5.3 % to +8.8 %`; `unknown` where there is none."""
+    return unknown if low is None or high is None else f"{change_text(low)} to {change_text(high)}"
 
 
 def change_text(ratio: float) -> str:
@@ -270,4 +274,4 @@ def _holds_with_the_lost(bare: Effect, mean: Mean, level: float) -> bool:
 def _dropped_text(dropped: int) -> str:
     if not dropped:
         return "no block was run"
-    return f"{dropped} {'block' if dropped == 1 else 'blocks'} without both values"
+    return f"{quantity(dropped, 'block')} without both values"

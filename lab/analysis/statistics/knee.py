@@ -8,7 +8,7 @@ from math import log1p, sqrt
 import numpy as np
 import scipy
 
-from lab.analysis.statistics.student import CONFIDENCE
+from lab.analysis.statistics.means import CONFIDENCE
 from lab.records.queries import RampStep
 
 SHARE = 0.99

@@ -8,8 +8,8 @@ from statistics import fmean, median
 
 import scipy
 
-from lab.analysis.statistics.student import SIGNIFICANCE, critical, p_value
-
+CONFIDENCE = 0.95
+SIGNIFICANCE = 1 - CONFIDENCE
 PRIOR_FREEDOM = 4.0
 """What the other comparisons weigh in a comparison's variance, at most: so many of its own degrees of freedom."""
 OUTLYING = 0.01
@@ -20,6 +20,20 @@ LEAST_TRIMMED = 6
 LEAST_COMPARISONS = 6
 """Fewer are too few to choose by: where nothing hiccups, the choice would follow chance and intervals fall short."""
 WORTH_TRIMMING = 0.8
+
+
+def p_value(t: float, freedom: float) -> float:
+    """Two-sided p-value: the probability of a t at least as far from zero as this one.
+
+    With 4 degrees of freedom, 5 of 100 are beyond 2.776.
+    """
+    return float(2 * scipy.special.stdtr(freedom, -abs(t)))
+
+
+@cache
+def critical(level: float, freedom: float) -> float:
+    """The t that so small a share (0.05 for 5 %) exceeds by chance, either way."""
+    return float(-scipy.special.stdtrit(freedom, level / 2))
 
 
 @dataclass(frozen=True, slots=True)

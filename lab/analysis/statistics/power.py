@@ -4,8 +4,7 @@ from math import expm1, sqrt
 
 import scipy
 
-from lab.analysis.statistics.means import PRIOR_FREEDOM
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
+from lab.analysis.statistics.means import PRIOR_FREEDOM, SIGNIFICANCE, critical
 
 POWER = 0.8
 MOST = 100.0

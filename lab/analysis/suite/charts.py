@@ -10,38 +10,37 @@ from typing import Any
 import altair as alt
 
 from lab.analysis.figures.queries import answer_rate_series
-from lab.analysis.figures.rates import indexing_rate_series
+from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.looks import BLUE, BREAK, GREEN, GREY, ORANGE, VIOLET
-from lab.analysis.report_page.svg import Chart, Readings, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, Chart, Readings, Row, drawn, inline, known_points, log_scale
 from lab.analysis.statistics.effects import is_speed
-from lab.analysis.suite.break_even import axis_label, common_name, crossing_sentence, levels
+from lab.analysis.suite.factors import axis_label, common_name, crossing_sentence, levels
+from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text
-from lab.analysis.suite.summary import Findings
 from lab.errors import ProfileError
-from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun, VariantMetric
+from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun
 
 RUN_COLOURS = (BLUE, ORANGE, GREEN, VIOLET, "#cf4f4f", "#2aa1a8", "#b08a2e", GREY, "#c76b98", "#5c7f3a")
-AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
 # --- where a level begins to win ------------------------------------------------------------------------------------
 
 
-def crossing_chart(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> Chart:
+def crossing_chart(result: SuiteResult, wanted: Crossing) -> Chart:
     """The comparisons of a factor along an axis, with their intervals."""
     points = [
         {"x": level.at, "y": math.exp(level.mean), "low": math.exp(level.best), "high": math.exp(level.worst)}
-        for level in levels(findings, wanted, figures)
+        for level in levels(result, wanted)
     ]
     inverse = " (inverse)" if is_speed(wanted.metric.name) > 0 else ""
     return Chart(
-        f"{common_name(findings, wanted.factor)} along {lower_first(metric_label(wanted.over))}",
+        f"{common_name(result, wanted.factor)} along {lower_first(metric_label(wanted.over))}",
         f"{metric_label(wanted.metric)} as ratio{inverse} to what it is compared with, over"
-        f" {lower_first(axis_label(findings, wanted))}: below 1 it wins. Bars: intervals of the verdicts.",
-        crossing_sentence(findings, wanted, figures),
-        _crossing(points, axis_label(findings, wanted)) if len(points) > 1 else None,
+        f" {lower_first(axis_label(result, wanted))}: below 1 it wins. Bars: intervals of the verdicts.",
+        crossing_sentence(result, wanted),
+        _crossing(points, axis_label(result, wanted)) if len(points) > 1 else None,
         {},
     )
 
@@ -50,15 +49,12 @@ def _crossing(points: Sequence[Mapping[str, Any]], axis: str) -> str:
     ends = [point[end] for point in points for end in ("low", "high")]
     first, last = min(1.0, *ends), max(1.0, *ends)
     margin = (last / first) ** 0.05
-    scale = alt.Scale(type="log", domain=[first / margin, last * margin], nice=False)
+    scale = log_scale([first / margin, last * margin])
     y_axis = alt.Axis(values=ticks(first / margin, last * margin), labelExpr="toString(datum.value)")
     places = [point["x"] for point in points]
-    x = alt.X(
-        "x:Q",
-        title=axis.lower(),
-        scale=alt.Scale(type="log", domain=[min(places) / 1.2, max(places) * 1.2], nice=False),
-        axis=alt.Axis(values=places, labelExpr="format(datum.value, '.3~r') + '×'", grid=False),
-    )
+    x_scale = log_scale([min(places) / 1.2, max(places) * 1.2])
+    x_axis = alt.Axis(values=places, labelExpr="format(datum.value, '.3~r') + '×'", grid=False)
+    x = alt.X("x:Q", title=axis.lower(), scale=x_scale, axis=x_axis)
     y = alt.Y("y:Q", title="ratio", scale=scale, axis=y_axis)
     base = alt.Chart(inline(points))
     return drawn(
@@ -84,30 +80,25 @@ def drift_chart(result: SuiteResult, metric: MetricKey) -> Chart:
     for point in points:
         blocks[point["x"]].append(point["y"])
     medians = [{"x": block, "y": median(values)} for block, values in sorted(blocks.items())]
+    lines = {"median": [(point["x"], round(point["y"], 4)) for point in medians]}
     return Chart(
         "Drift from block to block",
         "Each run ÷ the median of its variant. A slope is a drift of the machine; ratios are taken within blocks.",
         "Medians of the blocks: " + ", ".join(ratio_text(point["y"]) for point in medians) + ".",
         _drift(points, medians) if len(points) > 1 else None,
         {"a run": GREY, "median of the block": BLUE},
-        Readings(min(blocks) - 0.5, max(blocks) + 0.5, ". block", "× the median", {"median": _pairs(medians)})
-        if blocks
-        else None,
+        Readings(min(blocks) - 0.5, max(blocks) + 0.5, ". block", "× the median", lines) if blocks else None,
     )
-
-
-def _pairs(points: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    return [(point["x"], round(point["y"], 4)) for point in points]
 
 
 def _relative_values(result: SuiteResult, metric: MetricKey) -> list[dict[str, Any]]:
     counted = [run for run in result.runs if run.status == "verified" and not run.warm_up]
     return [
         {"x": run.block, "y": value / figure.median}
-        for figure in result.figures
-        if (figure.name, figure.scope) == (metric.name, metric.scope) and figure.median
+        for variant, figure in by_variant(result.figures, metric).items()
+        if figure.median
         for run in counted
-        if run.variant == figure.variant and (value := figure.by_run.get(str(run.folder))) is not None
+        if run.variant == variant and (value := figure.by_run.get(str(run.folder))) is not None
     ]
 
 
@@ -140,12 +131,10 @@ def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_qu
     Args:
         of_queries: Whether queries alone were sent, so that nothing was indexed.
     """
-    rate = _answers if of_queries else _rate
-    lines = {f"block {run.block}": line for run in runs if (line := rate(suite, run))}
+    lines = {f"block {run.block}": line for run in runs if (line := _over_time(suite, run, of_queries=of_queries))}
     colours = {name: RUN_COLOURS[place % len(RUN_COLOURS)] for place, name in enumerate(lines)}
-    points = [
-        {"x": x, "y": y, "series": name, "colour": colours[name]} for name, line in lines.items() for x, y in line
-    ]
+    rows = [Row(x, y, name) for name, line in lines.items() for x, y in line]
+    points = [{"x": row.x, "y": row.y, "series": row.series, "colour": colours[row.series]} for row in rows]
     what = "Answers read in each second" if of_queries else "Documents per second on primaries between two samples"
     return Chart(
         f"{variant}: {'queries answered' if of_queries else 'indexing rate'} over time",
@@ -153,45 +142,29 @@ def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_qu
         f"{len(lines)} of {len(runs)} runs have records.",
         _rates(points, of_queries=of_queries) if points else None,
         colours,
-        _rate_readings(points, "queries/s" if of_queries else "documents/s") if points else None,
+        Readings(*_ends(points), " s", "queries/s" if of_queries else "documents/s", known_points(rows))
+        if points
+        else None,
     )
-
-
-def _rate_readings(points: Sequence[Mapping[str, Any]], unit: str) -> Readings:
-    series = defaultdict(list)
-    for point in points:
-        if point["y"] is not None:
-            series[point["series"]].append((point["x"], float(f"{point['y']:.4g}")))
-    return Readings(*_ends(points), " s", unit, dict(series))
 
 
 def _ends(points: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return min(point["x"] for point in points), max(point["x"] for point in points)
 
 
-def _answers(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
-    """Seconds since the warm-up ended, and queries answered in the second before."""
-    try:
-        load = read_run(suite / (run.folder or "")).run.query_load
-    except ProfileError:
-        return []
-    return [(round(point.at_s - load.started_s, 2), point.value) for point in answer_rate_series(load)] if load else []
-
-
-def _rate(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
-    """Seconds since the load began, and documents per second; empty where the run's samples cannot be read."""
+def _over_time(suite: Path, run: SuiteRun, *, of_queries: bool) -> list[tuple[float, float | None]]:
+    """Seconds since the load began, or the warm-up of queries ended, and the rate; empty where records are gone."""
     try:
         folder = read_run(suite / (run.folder or ""))
     except ProfileError:
         return []
-    load = next((phase for phase in folder.run.phases if phase.name == "load"), None)
-    if load is None:
-        return []
-    return [
-        (round(point.at_s - load.started_s, 2), point.value)
-        for point in indexing_rate_series(folder.samples, "primaries")
-        if load.started_s <= point.at_s <= load.ended_s
-    ]
+    began_s, points = 0.0, list[Point]()
+    if of_queries and (sent := folder.run.query_load):
+        began_s, points = sent.started_s, answer_rate_series(sent)
+    elif not of_queries and (load := folder.run.phase("load")):
+        every = indexing_rate_series(folder.samples, "primaries")
+        began_s, points = load.started_s, [each for each in every if load.started_s <= each.at_s <= load.ended_s]
+    return [(round(point.at_s - began_s, 2), point.value) for point in points]
 
 
 def _rates(points: Sequence[Mapping[str, Any]], *, of_queries: bool) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.analysis.suite.comparisons import of_pair, planned_pairs, published_of, verdict_of
+from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.names import detectable_text, published_text, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure
 from lab.records.suite import Effect, MetricKey, PublishedStep, SuiteResult, VariantMetric
@@ -72,11 +73,7 @@ class Row:
 def rows(result: SuiteResult, metric: MetricKey) -> list[Row]:
     """The control, the control against itself, what the plan compares, and what only the source does."""
     plan = result.plan
-    figures = {
-        figure.variant: figure
-        for figure in result.figures
-        if (figure.name, figure.scope) == (metric.name, metric.scope)
-    }
+    figures = by_variant(result.figures, metric)
     planned = planned_pairs(plan)
     drawn = [(effect.variant, effect.against) for effect in result.effects]
     control = Row(short_name(plan, plan.control), "", figures.get(plan.control))

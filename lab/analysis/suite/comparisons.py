@@ -1,13 +1,13 @@
 """Comparisons of a suite: pairs of variants, by the plan and by a source document, and their effects."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Final, TypeVar
 
 from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
 from lab.analysis.statistics.sides import side_effect
-from lab.analysis.suite.figures import compared_metrics, mean_of
+from lab.analysis.suite.figures import by_variant, compared_metrics, mean_of
 from lab.analysis.suite.names import lower_first, metric_label
 from lab.profiles.published import Published, PublishedComparison
 from lab.records.suite import Agreement, Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
@@ -47,11 +47,7 @@ def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMet
     pairs = list(pairs)
     compared = []
     for metric in compared_metrics(plan):
-        values = {
-            figure.variant: figure.values
-            for figure in figures
-            if (figure.name, figure.scope) == (metric.name, metric.scope)
-        }
+        values = {variant: figure.values for variant, figure in by_variant(figures, metric).items()}
         drawn = {pair: _drawn(plan, pair, values) for pair in pairs}
         lost = _take_out_sides(plan, drawn) if plan.duets else {}
         for (variant, against), by_block in drawn.items():
@@ -121,10 +117,11 @@ def _with_repetition(
 
 def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Compared | None:
     """Our record, or the source's, of a pair and a metric; `None` without one."""
-    for record in records:
-        if (record.variant, record.against, record.metric, record.scope) == (*pair, metric.name, metric.scope):
-            return record
-    return None
+    return next(_all_of_pair(records, pair, metric), None)
+
+
+def _all_of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Iterator[Compared]:
+    return (each for each in records if (each.variant, each.against) == pair and each.key == metric.key)
 
 
 def published_of(steps: Iterable[PublishedStep], pair: Pair, metric: MetricKey) -> PublishedStep | None:
@@ -132,7 +129,7 @@ def published_of(steps: Iterable[PublishedStep], pair: Pair, metric: MetricKey) 
 
     The source contradicts itself where one of them is a gain of more than 5 % and another one a loss, whatever ours is.
     """
-    those = [s for s in steps if (s.variant, s.against, s.metric, s.scope) == (*pair, metric.name, metric.scope)]
+    those = list(_all_of_pair(steps, pair, metric))
     chosen = [step for step in those if step.confounded is None] or those
     if len(chosen) < 2:
         return chosen[0] if chosen else None

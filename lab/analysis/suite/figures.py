@@ -1,11 +1,12 @@
 """The figures of a suite by variant and block."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import exp, log
 from statistics import fmean, geometric_mean, median
 
 from lab.analysis.figures.definitions import BY_NAME, is_of_queries
+from lab.analysis.figures.rates import sum_of_all
 from lab.analysis.statistics.means import plain_mean
 from lab.analysis.suite.folder import SuiteRecords
 from lab.records.result import Metric, Result
@@ -41,6 +42,11 @@ def primary_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
     return (first, *(metric for metric in of_both if metric in plan.metrics and metric != first))
 
 
+def by_variant(figures: Iterable[VariantMetric], metric: MetricKey) -> dict[str, VariantMetric]:
+    """Each variant's figure of a metric."""
+    return {figure.variant: figure for figure in figures if figure.key == metric.key}
+
+
 def value_in(metrics: Sequence[Metric], wanted: MetricKey) -> float | None:
     """The value of a metric in one run; `None` where it was not measured.
 
@@ -49,9 +55,7 @@ def value_in(metrics: Sequence[Metric], wanted: MetricKey) -> float | None:
     by_scope = {metric.scope: metric.value for metric in metrics if metric.name == wanted.name}
     if wanted.scope in by_scope:
         return by_scope[wanted.scope]
-    parts = [value for scope, value in by_scope.items() if scope.startswith(f"{wanted.scope}-")]
-    known = [part for part in parts if part is not None]
-    return sum(known) if parts and len(known) == len(parts) else None
+    return sum_of_all(value for scope, value in by_scope.items() if scope.startswith(f"{wanted.scope}-"))
 
 
 def unit_of(results: Sequence[Result], wanted: MetricKey) -> str:

@@ -101,19 +101,14 @@ def last_attempts(runs: Iterable[SuiteRun]) -> dict[Cell, SuiteRun]:
     """
     final: dict[Cell, SuiteRun] = {}
     for run in runs:
-        cell = (run.block, run.variant, run.turn)
         if run.warm_up or not run.block:
             continue
-        if cell not in final or run.status == "verified" or final[cell].status != "verified":
-            final[cell] = run
+        if run.cell not in final or run.status == "verified" or final[run.cell].status != "verified":
+            final[run.cell] = run
     return final
 
 
 def runs_left(plan: SuitePlan, runs: Iterable[SuiteRun]) -> list[Cell]:
     """The planned runs that are neither sound nor have had all their attempts."""
-    settled = {
-        (run.block, run.variant, run.turn)
-        for run in runs
-        if run.block and not run.warm_up and (run.is_sound or run.attempt >= ATTEMPTS)
-    }
+    settled = {run.cell for run in runs if run.block and not run.warm_up and (run.is_sound or run.attempt >= ATTEMPTS)}
     return [cell for cell in planned_runs(plan) if cell not in settled]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lab.analysis.figures.definitions import BY_NAME, TERMS
+from lab.analysis.figures.definitions import TERMS, label_of
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
 
@@ -104,7 +104,7 @@ def short_name(plan: SuitePlan, variant: str) -> str:
 
 def metric_label(metric: MetricKey) -> str:
     """A metric as a reader calls it: `Indexing rate`, `CPU per million documents (elasticsearch)`."""
-    label = BY_NAME[metric.name].label if metric.name in BY_NAME else metric.name
+    label = label_of(metric.name)
     return label if metric.scope in WHOLE_RUN else f"{label} ({metric.scope})"
 
 

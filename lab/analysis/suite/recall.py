@@ -10,7 +10,7 @@ from typing import Any, Final
 import altair as alt
 
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
-from lab.analysis.report_page.svg import WIDTH, Chart, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, WIDTH, Chart, drawn, inline, log_scale
 from lab.analysis.suite.names import short_name
 from lab.analysis.text import bytes_text, figure
 from lab.records.suite import SuitePlan, SuiteResult, VariantMetric
@@ -59,7 +59,7 @@ def recall_charts(result: SuiteResult) -> list[Chart]:
     Variants are comparable when a chain of comparisons leads to the same one: others read other vectors. Fewer than
     three make no chart.
     """
-    known = {(each.variant, each.name, each.scope): each for each in result.figures if each.median is not None}
+    known = {(each.variant, *each.key): each for each in result.figures if each.median is not None}
     charts = []
     for root, variants in comparable(result.plan).items():
         for panel, questions in panels(result.figures, variants).items():
@@ -168,19 +168,18 @@ def _drawing(points: Sequence[Mapping[str, Any]], axis: str) -> str:
     # Labels of what finds all stand above it.
     reach = max(0.02, 1 - lowest)
     bottom, top = lowest - 0.12 * reach, 1 + 0.12 * reach
-    x_scale = alt.Scale(type="log", domain=list(bounds), nice=False)
+    x_scale = log_scale(bounds)
     y_scale = alt.Scale(domain=[bottom, top], nice=False)
     x_axis = alt.Axis(values=ticks(*bounds), labelExpr="format(datum.value, '~r')", grid=False)
     x = alt.X("x:Q", title=axis, scale=x_scale, axis=x_axis)
     y_axis = alt.Axis(tickCount=5, labelExpr="datum.value > 1 ? '' : format(datum.value, '.3~f')")
     y = alt.Y("y:Q", title="recall", scale=y_scale, axis=y_axis)
-    colour = alt.Color("colour:N", scale=None)
     base = alt.Chart(inline(points))
     bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(
-        x=alt.X("low:Q", title=axis, scale=x_scale, axis=x_axis), x2="high:Q", y=y, color=colour
+        x=alt.X("low:Q", title=axis, scale=x_scale, axis=x_axis), x2="high:Q", y=y, color=AS_GIVEN
     )
-    lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", order="y:Q", color=colour)
-    dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=colour)
+    lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", order="y:Q", color=AS_GIVEN)
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=AS_GIVEN)
     return drawn([bars, lines, dots, *_labels(points, bounds, (bottom, top))], height=HEIGHT)
 
 
@@ -206,7 +205,7 @@ def _labels(
     points: Sequence[Mapping[str, Any]], across: tuple[float, float], up: tuple[float, float]
 ) -> Iterator[alt.Chart]:
     """The name of each variant beside its best point, where it covers no other one nor a point."""
-    places = [_place(point, across, up) for point in points]
+    places = [(_across(each["x"], across), HEIGHT * (up[1] - each["y"]) / (up[1] - up[0])) for each in points]
     best: dict[str, int] = {}
     for number, point in enumerate(points):
         if point["name"] not in best or point["y"] > points[best[point["name"]]]["y"]:
@@ -224,12 +223,8 @@ def _labels(
         yield text.encode(x=alt.value(left), y=alt.value(top + LABEL_HEIGHT / 2), text="name:N")
 
 
-def _place(point: Mapping[str, Any], across: tuple[float, float], up: tuple[float, float]) -> tuple[float, float]:
-    """Place of a point, in px from the upper left corner."""
-    return _across(point["x"], across), HEIGHT * (up[1] - point["y"]) / (up[1] - up[0])
-
-
 def _across(x: float, across: tuple[float, float]) -> float:
+    """Place of a value along the axis, in px from its left end."""
     return WIDTH * log(x / across[0]) / log(across[1] / across[0])
 
 

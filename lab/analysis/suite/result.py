@@ -1,10 +1,10 @@
 """Result of a suite, made from its folder alone."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from lab.analysis.folder import write_record
 from lab.analysis.statistics.effects import among_comparisons, is_settled
 from lab.analysis.suite.comparisons import (
     Pair,
@@ -15,15 +15,14 @@ from lab.analysis.suite.comparisons import (
     published_pairs,
     published_steps,
 )
-from lab.analysis.suite.factor_summary import factor_sentences
+from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
-from lab.analysis.suite.summary import AT_ONCE, Findings, summary
+from lab.analysis.suite.summary import AT_ONCE, summary
 from lab.analysis.suite.warnings import warnings
-from lab.files import write_whole
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
-from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
+from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric
 
 SAME_COUNT = 0.01
 """Variants whose documents per entity differ by less count alike."""
@@ -42,8 +41,7 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
     suite = read_suite(folder)
     published = load_published(suite.plan.published, root) if suite.plan.published else None
     result = suite_result(suite, published)
-    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    write_whole(folder / "suite.json", text + "\n")
+    write_record(folder / "suite.json", result)
     return result
 
 
@@ -53,10 +51,12 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     pairs, by_variant = planned_pairs(plan), figures(suite, rising=False)
     compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
-    findings = Findings(plan, repeats_text(plan, suite.runs), compared, counted_unlike(suite, pairs))
+    in_short = tuple(published.in_short) if published else ()
+    if published and plan.rate and published.in_short_at_a_rate:
+        in_short = tuple(published.in_short_at_a_rate)
     ended_s = max(run.ended_s for run in suite.runs)
     of_control_first = [*suite.of_variant(plan.control), *suite.counted.values()]
-    return SuiteResult(
+    result = SuiteResult(
         plan=plan,
         ended_s=ended_s,
         wall_time_s=ended_s - plan.started_s,
@@ -65,15 +65,15 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         figures=by_variant,
         effects=compared,
         published=steps,
-        in_short=_in_short(plan, published) if published else (),
+        in_short=in_short,
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         headline=AT_ONCE if plan.duets else "",
-        answer=summary(findings),
-        factors=factor_sentences(findings, by_variant),
         warnings=warnings(suite, compared),
         environment=of_control_first[0].result.environment if of_control_first else None,
     )
+    answer = summary(result, counted_unlike(suite, pairs))
+    return result.model_copy(update={"answer": answer, "factors": factor_sentences(result)})
 
 
 def judged_effects(
@@ -87,7 +87,7 @@ def judged_effects(
     pairs = planned_pairs(plan)
     stated = {(step.metric, step.scope) for step in (published.comparisons if published else ())}
     drawn = effects(plan, published_pairs(plan, published, pairs), figures)
-    of_the_source = (effect for effect in drawn if (effect.metric, effect.scope) in stated)
+    of_the_source = (effect for effect in drawn if effect.key in stated)
     alone = (*effects(plan, pairs, figures), *of_the_source)
     return among_comparisons(alone, repetition=plan.repetition, to_come=to_come)
 
@@ -115,10 +115,6 @@ def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair
     """Comparisons whose intervals are not yet narrow enough."""
     under_way, precision = comparisons_under_way(folder, root=root), read_plan(folder).precision or 0.0
     return tuple((effect.variant, effect.against) for effect in under_way if not is_settled(effect, precision))
-
-
-def _in_short(plan: SuitePlan, published: Published) -> tuple[str, ...]:
-    return tuple(published.in_short_at_a_rate if plan.rate and published.in_short_at_a_rate else published.in_short)
 
 
 def counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:

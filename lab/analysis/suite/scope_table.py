@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 
-from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.statistics.effects import change_text
+from lab.analysis.figures.definitions import label_of
+from lab.analysis.statistics.effects import interval_text
 from lab.analysis.suite.comparison_table import Row, rows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.names import SIGNS, published_text, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure
-from lab.records.suite import Effect, MetricKey, SuiteResult
+from lab.records.suite import MetricKey, SuiteResult
 
 MetricScopes = tuple[MetricKey, ...]
 """The keys of one metric, one for each scope."""
@@ -79,8 +79,7 @@ def scopes_of(metrics: Iterable[MetricKey], metric: MetricKey) -> MetricScopes |
 
 def scopes_label(scopes: MetricScopes) -> str:
     """`Query service time, median`."""
-    name = scopes[0].name
-    return BY_NAME[name].label if name in BY_NAME else name
+    return label_of(scopes[0].name)
 
 
 def scope_names(scopes: MetricScopes) -> list[str]:
@@ -126,26 +125,19 @@ def _comparison(row: Row, control: str) -> str:
 
 def _cell(row: Row) -> Cell:
     if not row.against:
-        known = row.figure is not None and row.figure.median is not None
-        return Cell(figure(row.figure.median, row.figure.unit) if row.figure and known else UNKNOWN, kind="control")
+        return Cell(figure(row.figure.median, row.figure.unit) if row.figure else UNKNOWN, kind="control")
     effect, step = row.effect, row.published
     published = f"{published_text(step)} {SIGNS.get(step.agreement, '?')}" if step else ""
     if effect is None or effect.ratio is None:
         return Cell(UNKNOWN, published=published, kind=row.verdict)
     return Cell(
         text=ratio_text(effect.ratio),
-        interval=_interval(effect),
+        interval=interval_text(effect.low, effect.high),
         published=published,
         kind=row.verdict,
         mark=("▲" if effect.ratio > 1 else "▼") if is_detected(effect) else UNDETECTED.get(effect.verdict, ""),
         strength=max(0.2, min(1.0, abs(log(effect.ratio)) / log(STRONGEST))) if is_detected(effect) else 0.0,
     )
-
-
-def _interval(effect: Effect) -> str:
-    if effect.low is None or effect.high is None:
-        return ""
-    return f"{change_text(effect.low)} to {change_text(effect.high)}"
 
 
 def table_texts(names: Sequence[str], chosen: Sequence[Line]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -4,20 +4,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.figures.definitions import meaning_of
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.svg import Chart
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
-from lab.analysis.suite.comparison_table import HEAD, Row, agreement_text, rows, verdict_kind
-from lab.analysis.suite.comparisons import asked_pairs, is_detected, of_pair, verdict_of
-from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compared_metrics
+from lab.analysis.suite.comparison_table import HEAD, agreement_text, rows, verdict_kind
+from lab.analysis.suite.comparisons import is_detected, of_pair, verdict_of
+from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, by_variant, compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.forest_plot import axis, plot_row
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
-from lab.analysis.suite.scope_table import MetricScopes, lines, metrics_with_scopes, scope_names, scopes_label
-from lab.analysis.suite.summary import TOO_FEW, Findings
+from lab.analysis.suite.scope_table import MetricScopes, lines, scope_names, scopes_label, scopes_of
+from lab.analysis.suite.summary import TOO_FEW, compared_effects
 from lab.analysis.text import UNKNOWN, count, duration, figure
+from lab.engines import DEFAULT
 from lab.errors import ProfileError
 from lab.profiles.mapping import leaves
 from lab.records.suite import NO_LIMIT, MetricKey, SuitePlan, SuiteResult, SuiteRun
@@ -28,12 +29,11 @@ SAME_UNIT = 1.001
 
 def shown_metrics(result: SuiteResult) -> list[MetricKey]:
     """Metrics of the plan, and others that a run has and that say more than the rate."""
-    known = {(figure.name, figure.scope) for figure in result.figures if figure.median is not None}
+    known = {figure.key for figure in result.figures if figure.median is not None}
     return [
         metric
         for metric in compared_metrics(result.plan)
-        if metric in result.plan.metrics
-        or ((metric.name, metric.scope) in known and not _is_the_rate_again(result, metric))
+        if metric in result.plan.metrics or (metric.key in known and not _is_the_rate_again(result, metric))
     ]
 
 
@@ -41,14 +41,11 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
     """Check that entities or bytes a second are only another unit of documents a second, for all variants."""
     if metric not in {PER_ENTITY, PER_MB}:
         return False
-    rates = {
-        of.variant: of.values for of in result.figures if (of.name, of.scope) == (PER_DOCUMENT.name, PER_DOCUMENT.scope)
-    }
+    rates, others = by_variant(result.figures, PER_DOCUMENT), by_variant(result.figures, metric)
     units = [
         value / rate
-        for of in result.figures
-        if (of.name, of.scope) == (metric.name, metric.scope)
-        for value, rate in zip(of.values, rates.get(of.variant, ()), strict=False)
+        for variant in rates.keys() & others.keys()
+        for value, rate in zip(others[variant].values, rates[variant].values, strict=False)
         if value and rate
     ]
     return bool(units) and max(units) <= SAME_UNIT * min(units)
@@ -56,8 +53,7 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
 
 def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
     """Comparisons that show a difference by a metric, and comparisons in all; 0 of all if each has too few runs."""
-    effects = (of_pair(result.effects, pair, metric) for pair in asked_pairs(result.plan))
-    compared = [effect for effect in effects if effect is not None and effect.ratios]
+    compared = compared_effects(result, metric)
     is_measured = any(effect.verdict != TOO_FEW for effect in compared)
     return sum(map(is_detected, compared)), len(compared) if is_measured else 0
 
@@ -68,9 +64,8 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
     Each choice shows one panel; their numbers go through all groups.
     """
     metrics, groups = shown_metrics(result), list[dict[str, object]]()
-    grouped = metrics_with_scopes(metrics)
     for metric in metrics:
-        scopes = next((each for each in grouped if metric in each), None)
+        scopes = scopes_of(metrics, metric)
         if scopes is None:
             groups.append({"label": "", "panels": [panel(result, metric)]})
         elif metric == scopes[0]:
@@ -83,21 +78,19 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
 
 def crossings(result: SuiteResult) -> list[Chart]:
     """One chart for each place from which a level of a factor begins to win."""
-    plan = result.plan
-    findings = Findings(plan, result.repeats, result.effects, {})
-    return [crossing_chart(findings, wanted, result.figures) for wanted in plan.crossings]
+    return [crossing_chart(result, wanted) for wanted in result.plan.crossings]
 
 
 def scopes_panel(result: SuiteResult, scopes: MetricScopes) -> dict[str, object]:
     """Panel of a metric with many scopes: one table of comparisons by scopes."""
-    name = scopes[0].name
+    compared = lines(result, scopes)
     return {
         "label": "all",
         "title": scopes_label(scopes),
-        "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
+        "meaning": meaning_of(scopes[0].name),
         "scopes": scope_names(scopes),
-        "lines": lines(result, scopes),
-        "has_published": any(cell.published for line in lines(result, scopes) for cell in line.cells),
+        "lines": compared,
+        "has_published": any(cell.published for line in compared for cell in line.cells),
     }
 
 
@@ -112,7 +105,7 @@ def check_table(result: SuiteResult) -> dict[str, object]:
     return {
         "head": ("metric", *HEAD[3:5]),
         "rows": [(label, ratio, row.verdict_text) for label, ratio, row in checks],
-        "kinds": [row_kind(row) for *_, row in checks],
+        "kinds": [verdict_kind(row.verdict) for *_, row in checks],
     }
 
 
@@ -125,11 +118,12 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
     return {
         "label": metric_label(metric),
         "title": metric_label(metric),
-        "meaning": BY_NAME[metric.name].meaning if metric.name in BY_NAME else "",
+        "meaning": meaning_of(metric.name),
         "axis": along,
         "has_published": any(row.published for row in planned),
         "comparisons": [
-            (row, row_kind(row), plot_row(row, along), dict(zip(HEAD, row.texts, strict=True))) for row in planned
+            (row, verdict_kind(row.verdict), plot_row(row, along), dict(zip(HEAD, row.texts, strict=True)))
+            for row in planned
         ],
         "drift": drift_chart(result, metric),
         "notes": [
@@ -140,28 +134,20 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
         "extra": {
             "head": ("comparison", *HEAD[3:5], HEAD[6]),
             "rows": [(f"{row.variant} ÷ {row.against}", *row.texts[3:5], ", ".join(row.texts[-2:])) for row in extra],
-            "kinds": [row_kind(row) for row in extra],
+            "kinds": [verdict_kind(row.verdict) for row in extra],
         },
     }
 
 
-def row_kind(row: Row) -> str:
-    """The class of a table's row."""
-    return verdict_kind(row.verdict)
-
-
 def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
     """Limits of each variant's runs, with the evidence of one of them."""
+    product = result.environment.product if result.environment else DEFAULT.engine.title
     for limit in result.limits:
-        stages_of = limit.limits.items()
-        named = ((stage if stage == NO_LIMIT else _stage_text(result, stage), runs) for stage, runs in stages_of)
+        named = (
+            (stage if stage == NO_LIMIT else stage_text(stage, product), runs) for stage, runs in limit.limits.items()
+        )
         stages = ", ".join(f"{stage} ({runs})" for stage, runs in named)
         yield short_name(result.plan, limit.variant), stages, limit.evidence.evidence if limit.evidence else UNKNOWN
-
-
-def _stage_text(result: SuiteResult, stage: str) -> str:
-    """A stage with the product of the control's servers."""
-    return stage_text(stage, result.environment.product) if result.environment else stage_text(stage)
 
 
 def published_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
@@ -234,8 +220,7 @@ def run_text(result: SuiteResult, run: SuiteRun, *, counts: bool) -> str:
     values = [
         figure(metric.by_run[str(run.folder)], metric.unit)
         for wanted in result.plan.metrics[:2]
-        for metric in result.figures
-        if (metric.variant, metric.name, metric.scope) == (run.variant, wanted.name, wanted.scope)
+        if (metric := by_variant(result.figures, wanted).get(run.variant))
         and metric.by_run.get(str(run.folder)) is not None
     ]
     again = (f", run {run.turn}" if run.turn > 1 else "") + (f", attempt {run.attempt}" if run.attempt > 1 else "")

@@ -37,25 +37,6 @@ from lab.analysis.suite.scope_table import lines as scope_lines
 from lab.analysis.text import duration
 from lab.records.suite import MetricKey, SuiteResult, SuiteRun
 
-COLUMNS = (
-    "suite_id",
-    "block",
-    "variant",
-    "against",
-    "turn",
-    "attempt",
-    "status",
-    "warm_up",
-    "counted",
-    "started_s",
-    "ended_s",
-    "folder",
-    "metric",
-    "scope",
-    "unit",
-    "value",
-)
-
 STYLES = {"faster": "green", "slower": "red", "higher": "blue", "lower": "blue", "control": "bold"}
 MOST_SCOPES, LONGEST_CELL = 7, 7
 """Beside each other in 80 columns, with room for the names of the variants."""
@@ -66,37 +47,37 @@ MOST_SCOPES, LONGEST_CELL = 7, 7
 
 def suite_csv(suite: SuiteRecords) -> str:
     """One row for each run and metric, in the order in which the runs ended; no value for a run that does not count."""
+    rows = [row for run in suite.runs for row in _csv_rows(suite, run)]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for run in suite.runs:
-        writer.writerows(_csv_rows(suite, run))
+    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
     return text.getvalue()
 
 
-def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]]:
-    counted = suite.counted.get((run.block, run.variant, run.turn))
+def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[dict[str, object]]:
+    counted = suite.counted.get(run.cell)
     results = [counted.result] if counted is not None and counted.run == run else []
     against = next((variant.against for variant in suite.plan.variants if variant.name == run.variant), None)
     for metric in compared_metrics(suite.plan):
-        yield (
-            suite.plan.suite_id,
-            run.block,
-            run.variant,
-            against,
-            run.turn,
-            run.attempt,
-            run.status,
-            str(run.warm_up).lower(),
-            str(bool(results)).lower(),
-            run.started_s,
-            run.ended_s,
-            run.folder,
-            metric.name,
-            metric.scope,
-            unit_of(results, metric),
-            value_in(results[0].metrics, metric) if results else None,
-        )
+        yield {
+            "suite_id": suite.plan.suite_id,
+            "block": run.block,
+            "variant": run.variant,
+            "against": against,
+            "turn": run.turn,
+            "attempt": run.attempt,
+            "status": run.status,
+            "warm_up": str(run.warm_up).lower(),
+            "counted": str(bool(results)).lower(),
+            "started_s": run.started_s,
+            "ended_s": run.ended_s,
+            "folder": run.folder,
+            "metric": metric.name,
+            "scope": metric.scope,
+            "unit": unit_of(results, metric),
+            "value": value_in(results[0].metrics, metric) if results else None,
+        }
 
 
 # --- suite.md -------------------------------------------------------------------------------------------------------

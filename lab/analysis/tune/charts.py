@@ -7,7 +7,7 @@ from math import log
 import altair as alt
 
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY
-from lab.analysis.report_page.svg import Chart, drawn, inline
+from lab.analysis.report_page.svg import AS_GIVEN, Chart, drawn, inline, log_scale
 from lab.analysis.suite.forest_plot import ticks
 from lab.analysis.suite.names import ratio_text
 from lab.analysis.tune.goals import LABELS, METRICS
@@ -51,8 +51,8 @@ def places_of(result: TuneResult, across: MetricKey, up: MetricKey) -> Iterator[
     """The start, and each combination of which both are known."""
     yield Place("start", 1.0, 1.0, not result.recommended)
     for tried in result.tried:
-        ratios = {(each.metric, each.scope): each.ratio for each in tried.effects}
-        x, y = ratios.get((across.name, across.scope)), ratios.get((up.name, up.scope))
+        ratios = {each.key: each.ratio for each in tried.effects}
+        x, y = ratios.get(across.key), ratios.get(up.key)
         if x is not None and y is not None:
             name, is_it = combination_name(tried.combination), tried.combination == result.recommended
             yield Place(name, x, y, is_it)
@@ -92,11 +92,7 @@ def _scatter(places: Sequence[Place], front: Sequence[Place], label: str) -> str
         _axis("y:Q", [p.y for p in places], label, up=True),
     )
     line = alt.Chart(inline(steps)).mark_line(stroke=BLUE, strokeWidth=1.2, strokeDash=[4, 3]).encode(x=x, y=y)
-    dots = (
-        alt.Chart(inline(values))
-        .mark_point(filled=True, size=70, opacity=0.9)
-        .encode(x=x, y=y, color=alt.Color("colour:N", scale=None))
-    )
+    dots = alt.Chart(inline(values)).mark_point(filled=True, size=70, opacity=0.9).encode(x=x, y=y, color=AS_GIVEN)
     names = (
         alt.Chart(inline(recommended))
         .mark_text(align="left", dx=7, dy=-7, fontSize=11, fill="currentColor", limit=LONGEST_NAME)
@@ -109,7 +105,6 @@ def _axis(field: str, ratios: Sequence[float], title: str, *, up: bool = False) 
     # On the right there is room for a name.
     first, last = min(ratios) / MARGIN, max(ratios) * (MARGIN if up else MARGIN_OF_NAMES)
     shown = ticks(first, last) if log(last / first) > 0 else [1.0]
-    scale = alt.Scale(type="log", domain=[first, last], nice=False)
     axis = alt.Axis(values=shown, labelExpr="format(datum.value, '.2~f') + '×'", grid=up)
     kind = alt.Y if up else alt.X
-    return kind(field, title=f"{title}, × the start", scale=scale, axis=axis)
+    return kind(field, title=f"{title}, × the start", scale=log_scale([first, last]), axis=axis)

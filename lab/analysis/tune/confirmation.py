@@ -36,10 +36,8 @@ class Confirmation:
 
     def of(self, variant: str, metric: MetricKey) -> Effect | None:
         """The effect of a variant by a metric; `None` where no block has one."""
-        for effect in self.effects:
-            if (effect.variant, effect.metric, effect.scope) == (variant, metric.name, metric.scope):
-                return effect if effect.ratio is not None else None
-        return None
+        those = (each for each in self.effects if each.variant == variant and each.key == metric.key)
+        return next((each for each in those if each.ratio is not None), None)
 
     def on(self, metric: MetricKey) -> Effect | None:
         """The effect of the choice by a metric."""

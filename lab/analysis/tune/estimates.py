@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.suite.figures import by_variant
 from lab.records.suite import Effect, MetricKey, VariantMetric
 from lab.records.tune import START, Bound, Combination, Goal, Stage, combination_name
 
@@ -49,8 +50,7 @@ class Measured:
 
     def values(self, metric: MetricKey) -> dict[str, tuple[float | None, ...]]:
         """Variant → its values of a metric, block by block."""
-        of_metric = (each for each in self.figures if (each.name, each.scope) == (metric.name, metric.scope))
-        return {each.variant: each.values for each in of_metric}
+        return {variant: figure.values for variant, figure in by_variant(self.figures, metric).items()}
 
 
 # --- combinations ---------------------------------------------------------------------------------------------------
@@ -71,16 +71,14 @@ def pooled(measured: Iterable[Measured]) -> dict[tuple[str, MetricKey], Effect]:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates of the combinations that have run."""
+    """Estimates of the combinations that have run, by their pooled effects.
+
+    The confirmation must not be among the stages of these: it must not have chosen.
+    """
 
     goal: Goal
     bounds: Sequence[Bound]
     effects: Mapping[tuple[str, MetricKey], Effect]
-
-    @classmethod
-    def of(cls, goal: Goal, bounds: Sequence[Bound], measured: Iterable[Measured]) -> "Estimates":
-        """Over these stages; the confirmation must not be among them: it must not have chosen."""
-        return cls(goal, bounds, pooled(measured))
 
     def on(self, combination: Combination, metric: MetricKey) -> Effect | None:
         """A combination's effect; `None` where it has not run, or never to a figure."""

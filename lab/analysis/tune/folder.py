@@ -9,7 +9,6 @@ from lab.analysis.suite.comparisons import effects, planned_pairs
 from lab.analysis.suite.figures import figures
 from lab.analysis.suite.folder import SuiteRecords, read_suite
 from lab.analysis.tune.estimates import Measured
-from lab.records.suite import Effect, VariantMetric
 from lab.records.tune import Stage, TunePlan
 
 A_TUNE = "a tune's folder, such as runs/tunes/quickstart/<tune-id>"
@@ -18,23 +17,11 @@ FINISHED = "suite.json"
 
 
 @dataclass(frozen=True)
-class StageRecords:
-    """A stage that has come to its end, or as far as it has come.
+class StageRecords(Measured):
+    """A stage that has come to its end, with its folder; its effects hold the start against itself, too."""
 
-    Attributes:
-        effects: Of each combination against the start by each metric, and of the start against itself.
-    """
-
-    stage: Stage
     path: Path
     suite: SuiteRecords
-    figures: tuple[VariantMetric, ...]
-    effects: tuple[Effect, ...]
-
-    @property
-    def measured(self) -> Measured:
-        """Measurement of the stage, as a search takes it."""
-        return Measured(self.stage, self.effects, self.figures)
 
 
 def read_tune_plan(path: Path) -> TunePlan:
@@ -63,4 +50,4 @@ def read_stages(path: Path) -> Iterator[StageRecords]:
         if (at / FINISHED).is_file():
             suite = read_suite(at)
             known = figures(suite)
-            yield StageRecords(stage, at, suite, known, effects(suite.plan, planned_pairs(suite.plan), known))
+            yield StageRecords(stage, effects(suite.plan, planned_pairs(suite.plan), known), known, at, suite)

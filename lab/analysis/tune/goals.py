@@ -59,9 +59,9 @@ def _bound(text: str, goal: Goal) -> Bound:
     name, sign, number = match[1], match[2], float(match[3])
     if name not in METRICS:
         raise ProfileError(f'--keep: unknown figure "{name}", {suggestion(name, METRICS, "one of")}')
-    wanted = ">=" if name == "rate" else "<="
+    wanted, worth = (">=", "better") if name == "rate" else ("<=", "worse")
     if sign != wanted:
-        raise ProfileError(f'--keep: got "{text}", expected {name}{wanted}{number:g}x: more of it is {_worth(name)}')
+        raise ProfileError(f'--keep: got "{text}", expected {name}{wanted}{number:g}x: more of it is {worth}')
     if number <= 0:
         raise ProfileError(f'--keep: got "{text}", expected a factor above 0')
     if name == goal.name:
@@ -72,10 +72,6 @@ def _bound(text: str, goal: Goal) -> Bound:
     most, least = (None, number) if wanted == ">=" else (number, None)
     shown = f"{name}{wanted}{number:g}x"
     return Bound(name=name, metric=METRICS[name], most=most, least=least, text=shown)
-
-
-def _worth(name: str) -> str:
-    return "better" if name == "rate" else "worse"
 
 
 def compared_metrics(goal: Goal) -> tuple[MetricKey, ...]:

@@ -1,6 +1,5 @@
 """Files of a tune's recommendation: a profile, and settings of index and connector to paste."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from lab.analysis.folder import read_profile, read_record
+from lab.analysis.folder import json_text, read_profile, read_record
 from lab.analysis.tune.folder import StageRecords, read_stages
 from lab.endpoints import HIDDEN
 from lab.files import write_whole
@@ -101,7 +100,7 @@ def pasted(folder: Path, result: TuneResult) -> dict[str, str]:
         return {}  # of an older version
     run = read_record(run_folder / "run.json")
     index = index_of(profile, run)
-    texts = {INDEX: as_json(index)}
+    texts = {INDEX: json_text(index)}
     remarks = list(without_replicas(index))
     dev_tools = [*remarks, f"PUT YOUR-INDEX\n{texts[INDEX]}"]
     curl = [
@@ -110,7 +109,7 @@ def pasted(folder: Path, result: TuneResult) -> dict[str, str]:
         f'curl -X PUT "$ES/YOUR-INDEX" -H "Content-Type: application/json" --data-binary @{INDEX}',
     ]
     if run.environment.connector.keys() and not run.environment.connector.keys() & {"command", "pipeline"}:
-        texts[CONNECTOR] = as_json(connector_of(run))
+        texts[CONNECTOR] = json_text(connector_of(run))
         if str(run.environment.connector.get("connector.class")).startswith(OURS):
             curl.append("# the Connect worker needs the plugin of Sluice: connect/README.md says how to install it")
         to = '"$CONNECT/connectors/YOUR-CONNECTOR/config"'
@@ -148,8 +147,3 @@ def connector_of(run: Run) -> dict[str, str]:
     """The connector's configuration, with placeholders for addresses, names and secrets."""
     config = {key: str(value) for key, value in run.environment.connector.items() if key not in OF_THE_RUN}
     return {key: YOURS.get(key, OF_A_SECRET if value == HIDDEN else value) for key, value in config.items()}
-
-
-def as_json(tree: object) -> str:
-    """JSON to be read and pasted."""
-    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
-from lab.analysis.statistics.effects import change_text, verdict_text
+from lab.analysis.statistics.effects import change_text, interval_text, verdict_text
 from lab.analysis.suite.comparison_table import verdict_kind
 from lab.analysis.suite.names import metric_label, ratio_text
 from lab.analysis.text import UNKNOWN, duration, quantity
@@ -18,8 +18,8 @@ from lab.analysis.tune.sentences import OF_THE_MIX, TRIED, change, is_shown
 from lab.files import write_whole
 from lab.profiles.suites import AGAIN
 from lab.records.marks import marks_text
-from lab.records.suite import Effect, MetricKey
-from lab.records.tune import START, MixedEffect, TuneResult, combination_name
+from lab.records.suite import Effect
+from lab.records.tune import START, TuneResult, combination_name
 
 KINDS = {
     "mixed": "combinations drawn at random",
@@ -77,20 +77,20 @@ def text_of(path: Path) -> str:
     return path.read_text("utf-8") if path.is_file() else ""
 
 
-def ratio_and_verdict(effect: Effect | None) -> tuple[str, str]:
+def ratio_and_verdict(effect: Effect) -> tuple[str, str]:
     """Ratio and verdict of an effect."""
-    if effect is None or effect.ratio is None:
+    if effect.ratio is None:
         return UNKNOWN, "not measured"
     return ratio_text(effect.ratio), verdict_text(effect.verdict, effect.ratio, effect.low, effect.high)
 
 
 def table_of_confirmation(result: TuneResult) -> dict[str, object]:
     """Table of the choice against the start by every metric, and of the start against itself."""
-    by_variant = {(each.variant, each.metric, each.scope): each for each in result.confirmation}
+    effects = {(each.variant, each.key): each for each in result.confirmation}
     rows, kinds = [], []
     for variant, prefix in ((combination_name(result.chosen or ()), ""), (START + AGAIN, "A/A: ")):
         for metric in result.plan.metrics:
-            if effect := by_variant.get((variant, metric.name, metric.scope)):
+            if effect := effects.get((variant, metric.key)):
                 rows.append((prefix + metric_label(metric), *ratio_and_verdict(effect)))
                 kinds.append(verdict_kind(effect.verdict))
     return {"head": ("figure", "ratio", "verdict (interval)"), "rows": rows, "kinds": kinds}
@@ -98,7 +98,10 @@ def table_of_confirmation(result: TuneResult) -> dict[str, object]:
 
 def table_of_mix(result: TuneResult) -> dict[str, object]:
     """Table of each candidate's effect on average over the values of the other knobs."""
-    rows = [(each.candidate, ratio_text(each.ratio), interval_text(each), str(each.runs)) for each in result.mixed]
+    rows = [
+        (each.candidate, ratio_text(each.ratio), interval_text(each.low, each.high, UNKNOWN), str(each.runs))
+        for each in result.mixed
+    ]
     gains = (result.plan.goal.gain(each.ratio) > 1 if is_shown(each) else None for each in result.mixed)
     kinds = ["none" if gain is None else "better" if gain else "worse" for gain in gains]
     return {"head": ("setting", "ratio", "interval", "runs"), "rows": rows, "kinds": kinds}
@@ -117,28 +120,15 @@ def table_of_screening(result: TuneResult) -> dict[str, object]:
     return {"head": head, "rows": rows, "kinds": kinds}
 
 
-def interval_text(effect: MixedEffect) -> str:
-    """`-5.3 % to +8.8 %`."""
-    if effect.low is None or effect.high is None:
-        return UNKNOWN
-    return f"{change_text(effect.low)} to {change_text(effect.high)}"
-
-
 def table_of_tried(result: TuneResult) -> dict[str, object]:
     """Every combination by all metrics, the goal first."""
     head = ("combination", *map(metric_label, result.plan.metrics), "blocks")
     rows = []
     for each in result.tried:
-        by_metric = {(one.metric, one.scope): one for one in each.effects}
-        ratios = [ratio_of(by_metric, metric) for metric in result.plan.metrics]
+        known = {effect.key: ratio_text(effect.ratio) for effect in each.effects}
+        ratios = [known.get(metric.key, UNKNOWN) for metric in result.plan.metrics]
         rows.append((combination_name(each.combination), *ratios, str(max(len(one.ratios) for one in each.effects))))
     return {"head": head, "rows": rows, "kinds": ["none"] * len(rows)}
-
-
-def ratio_of(by_metric: dict[tuple[str, str], Effect], metric: MetricKey) -> str:
-    """The ratio by a metric."""
-    effect = by_metric.get((metric.name, metric.scope))
-    return ratio_text(effect.ratio) if effect else UNKNOWN
 
 
 def stage_lines(result: TuneResult) -> Iterator[tuple[str, str]]:

@@ -12,17 +12,16 @@ from pydantic import JsonValue
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.disturbance import disturbance
+from lab.analysis.folder import write_record
 from lab.analysis.suite.figures import figures, rise
-from lab.analysis.suite.folder import CountedRun
 from lab.analysis.suite.result import judged_effects
 from lab.analysis.text import quantity
 from lab.analysis.tune.confirmation import Confirmation
-from lab.analysis.tune.estimates import Estimates, Fit, Row, reported, rows
+from lab.analysis.tune.estimates import Estimates, Fit, Row, pooled, reported, rows
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.goals import METRICS
 from lab.analysis.tune.screening import told_groups
 from lab.analysis.tune.sentences import Findings, findings, headline
-from lab.files import write_whole
 from lab.records.result import Result
 from lab.records.run import Environment
 from lab.records.tune import (
@@ -55,8 +54,7 @@ def analyse_tune(folder: Path, *, ended: bool = False) -> TuneResult:
     """
     tuned = Tuned.read(folder)
     result = tune_result(tuned, ended=ended or tuned.was_complete)
-    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    write_whole(folder / RESULT, text + "\n")
+    write_record(folder / RESULT, result)
     return result
 
 
@@ -95,12 +93,12 @@ class Tuned:
     @cached_property
     def known(self) -> Estimates:
         """Estimate of each combination from the search."""
-        return Estimates.of(self.plan.goal, self.plan.bounds, [each.measured for each in self.searched])
+        return Estimates(self.plan.goal, self.plan.bounds, pooled(self.searched))
 
     @cached_property
     def rows(self) -> list[Row]:
         """Runs of the mix by the goal."""
-        return list(rows((each.measured for each in self.searched), self.plan.goal.metric))
+        return list(rows(self.searched, self.plan.goal.metric))
 
     @cached_property
     def mixed(self) -> tuple[MixedEffect, ...]:
@@ -128,6 +126,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     complete = ended or confirmation is not None
     settings = settings_of(tuned, recommended)
     last_s = max((run.ended_s for each in tuned.stages for run in each.suite.runs), default=None)
+    results = [run.result for each in tuned.stages for run in each.suite.counted.values()]
     of_mix = sum(row.value is not None for row in tuned.rows)
     of_search = Findings(plan, complete, tuned.begun, why_void(tuned), confirmation, tuned.mixed, of_mix)
     return TuneResult(
@@ -146,7 +145,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         mixed=tuned.mixed,
         is_known=of_search.is_known,
         headline=screening_headline(tuned, of_mix) if plan.screens else headline(of_search),
-        findings=(*findings(of_search), *disturbed([run.result for each in tuned.stages for run in counted(each)])),
+        findings=(*findings(of_search), *disturbed(results)),
         not_tried=(*plan.left_out, *never_ran(tuned)),
         risks=tuple(f"{each.name}: {each.risk}" for each in map(plan.candidate, recommended) if each.risk),
         notes=tuple(notes(plan, recommended, settings)),
@@ -185,12 +184,11 @@ def tried(tuned: Tuned) -> Iterator[Tried]:
 
 def mixed_effects(tuned: Tuned) -> Iterator[MixedEffect]:
     """Effect of each candidate in the mix, the best first; empty where the runs cannot separate candidates."""
-    goal, mixes = tuned.plan.goal, [each.measured for each in tuned.searched]
     fit = reported(tuned.rows)
     if fit.errors is None:
         return
-    rate = reported(rows(mixes, METRICS["rate"])) if tuned.plan.screens else None
-    for name in sorted(fit.effects, key=fit.effects.__getitem__, reverse=goal.more_is_better):
+    rate = reported(rows(tuned.searched, METRICS["rate"])) if tuned.plan.screens else None
+    for name in sorted(fit.effects, key=fit.effects.__getitem__, reverse=tuned.plan.goal.more_is_better):
         told = gain_of(fit, name)
         yield MixedEffect(
             candidate=name,
@@ -223,11 +221,6 @@ def why_void(tuned: Tuned) -> str | None:
     if any(run.variant == START and not run.warm_up for each in tuned.stages for run in each.suite.runs):
         return "no run of the start is verified; the report of stage 1 says why"
     return "the time was over before a run of the start counted; give it more --minutes"
-
-
-def counted(stage: StageRecords) -> Iterator[CountedRun]:
-    """Runs of a stage that count."""
-    yield from stage.suite.counted.values()
 
 
 def disturbed(results: Sequence[Result]) -> Iterator[str]:

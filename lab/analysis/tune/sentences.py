@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 
-from lab.analysis.statistics.effects import SAME, change_text
+from lab.analysis.statistics.effects import SAME, change_text, interval_text
 from lab.analysis.tune.confirmation import Confirmation
 from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, keeps
 from lab.analysis.tune.goals import LABELS, METRICS
@@ -86,10 +86,8 @@ def change(effect: Effect | Gain | MixedEffect | None, unknown: str = "not known
     """`+31 % (+22 % to +41 %)`; without an interval `+31 %`."""
     if effect is None or effect.ratio is None:
         return unknown
-    interval = ""
-    if effect.low is not None and effect.high is not None:
-        interval = f" ({change_text(effect.low)} to {change_text(effect.high)})"
-    return f"{change_text(effect.ratio)}{interval}"
+    interval = interval_text(effect.low, effect.high)
+    return f"{change_text(effect.ratio)}{f' ({interval})' if interval else ''}"
 
 
 # --- the headline ---------------------------------------------------------------------------------------------------

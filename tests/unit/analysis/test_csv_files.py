@@ -3,8 +3,7 @@
 import csv
 from pathlib import Path
 
-from lab.analysis.csv_files import write_csv
-from lab.analysis.result import analyse
+from lab.analysis.result import analyse, write_csv
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 

@@ -80,6 +80,23 @@ def test_two_steps_that_the_source_does_not_compare_are_compared_by_their_values
     assert comparison.note == message()
 
 
+def test_they_are_in_the_order_of_the_source(tmp_path: Path) -> None:
+    """A set would give the metrics another order in every process."""
+    metrics = [f"query_took_ms_{name}" for name in "hgfedcba"]
+    folder = tmp_path / "experiments" / "published"
+    folder.mkdir(parents=True)
+    values = ", ".join(f"{name}: 1" for name in metrics)
+    (folder / "ladder.yaml").write_text(
+        "title: A ladder\npublished_by: somebody\nmeasured_on: a machine\nmetrics:\n"
+        + "".join(f"  {name}: {{scope: run, unit: ms}}\n" for name in metrics)
+        + "steps:\n"
+        + "".join(f"  - {{variant: {name}, heading: {name}, values: {{{values}}}}}\n" for name in ("control", "flat")),
+        "utf-8",
+    )
+    drawn = load_published("ladder", tmp_path).unstated("flat", "control")
+    assert [comparison.metric for comparison in drawn] == metrics
+
+
 def test_every_problem_of_a_file_is_reported_with_its_line(tmp_path: Path, message: MakeMessage) -> None:
     """The nearest key is named, and nothing is read as something else."""
     assert refusal(

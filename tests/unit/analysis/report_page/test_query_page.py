@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from lab.analysis.figures.searches import counter_series, node_sums, process_series
+from lab.analysis.figures.cost import node_sums, process_series
+from lab.analysis.figures.rates import counter_series
 from lab.analysis.report_page.charts import charts
 from lab.analysis.report_page.queries import (
     answers_text,

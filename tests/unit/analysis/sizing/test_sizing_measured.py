@@ -170,6 +170,16 @@ def test_runs_of_other_settings_are_not_put_together(tmp_path: Path, message: Ma
     assert str(error.value) == message("20270115-080001", "index.codec", "best_compression")
 
 
+def test_a_setting_that_only_one_run_has_is_a_difference(tmp_path: Path, message: MakeMessage) -> None:
+    """Whichever of the two it is."""
+    places = [folder(tmp_path / "a"), folder(tmp_path / "b", run_id="20270115-080001")]
+    for place, index in zip(places, ({}, {"codec": "best_compression"}), strict=True):
+        (place / "profile.json").write_bytes(orjson.dumps({"name": place.name, "index": index}))
+    with pytest.raises(ProfileError) as error:
+        measured([analyse(place) for place in places])
+    assert str(error.value) == message("20270115-080001", "index.codec", "best_compression")
+
+
 def test_a_stream_is_said_to_be_one(tmp_path: Path) -> None:
     """At 600 documents per second most CPU is overhead of the second, not of the document."""
     delivery = run(TRUTH).delivery

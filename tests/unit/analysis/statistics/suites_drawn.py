@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.analysis.statistics.effects import holm_levels
-from lab.analysis.statistics.means import Mean, means
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
+from lab.analysis.statistics.means import SIGNIFICANCE, Mean, critical, means
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,7 @@ from statistics import fmean, median
 import numpy as np
 import pytest
 
-from lab.analysis.statistics.means import difference
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
+from lab.analysis.statistics.means import SIGNIFICANCE, critical, difference
 from tests.unit.analysis.statistics.suites_drawn import COMPARISONS, NOISES, judged, log_ratios
 
 SUITES = 800

@@ -5,9 +5,8 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from lab.analysis.statistics.means import means
+from lab.analysis.statistics.means import SIGNIFICANCE, critical, means
 from lab.analysis.statistics.sides import Placed, side_effect
-from lab.analysis.statistics.student import SIGNIFICANCE, critical
 
 SUITES, NOISE = 1500, 0.02
 

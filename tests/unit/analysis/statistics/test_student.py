@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.statistics.student import critical, p_value
+from lab.analysis.statistics.means import critical, p_value
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lab.records.suite import Effect, MetricKey, Verdict
+from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteResult, VariantMetric, Verdict
 
 Interval = tuple[float, float, float]
 """Low end, ratio, high end."""
@@ -31,4 +31,17 @@ def an_effect(
         high=high,
         verdict=verdict,
         smallest_detectable=0.02,
+    )
+
+
+def a_result(plan: SuitePlan, effects: Sequence[Effect], figures: Sequence[VariantMetric] = ()) -> SuiteResult:
+    """A suite of these effects and figures, without runs."""
+    return SuiteResult(
+        plan=plan,
+        ended_s=None,
+        wall_time_s=None,
+        complete=True,
+        runs=(),
+        figures=tuple(figures),
+        effects=tuple(effects),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.analysis.suite.comparisons import agreement, of_pair
-from lab.analysis.suite.figures import value_in
+from lab.analysis.suite.figures import by_variant, value_in
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
@@ -33,11 +33,7 @@ def analysed(folder: Path, **changes: object) -> SuiteResult:
 
 def figure(result: SuiteResult, variant: str, metric: MetricKey = RATE) -> VariantMetric:
     """One metric of one variant."""
-    return next(
-        figure
-        for figure in result.figures
-        if (figure.variant, figure.name, figure.scope) == (variant, metric.name, metric.scope)
-    )
+    return by_variant(result.figures, metric)[variant]
 
 
 def ratio(result: SuiteResult, pair: tuple[str, str], metric: MetricKey = RATE) -> float | None:

@@ -1,24 +1,24 @@
 """What is shown of each factor, and at which places a level wins: told from the verdicts alone."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import pytest
 
 from lab.analysis.suite.charts import crossing_chart
 from lab.analysis.suite.comparisons import published_of
-from lab.analysis.suite.factor_summary import factor_sentences
-from lab.analysis.suite.summary import Findings
+from lab.analysis.suite.factors import factor_sentences
 from lab.records.suite import (
     Crossing,
     Effect,
     MetricKey,
     PublishedStep,
     SuitePlan,
+    SuiteResult,
     Variant,
     VariantMetric,
     Verdict,
 )
-from tests.unit.analysis.suite.made_effects import Interval, an_effect
+from tests.unit.analysis.suite.made_effects import Interval, a_result, an_effect
 from tests.unit.messages import MakeMessage
 
 TIME = MetricKey(name="indexing_latency_ms", scope="primaries")
@@ -33,7 +33,9 @@ def in_time(
     return an_effect(variant, TIME.model_copy(update={"scope": scope}), ends, verdict, against=against)
 
 
-def findings(variants: list[Variant], effects: list[Effect], *, crossing: bool = False) -> Findings:
+def findings(
+    variants: list[Variant], effects: list[Effect], figures: Sequence[VariantMetric] = (), *, crossing: bool = False
+) -> SuiteResult:
     """What a suite of these variants has found."""
     crossings = (Crossing(factor="codec", metric=TIME, over=RATIO),) if crossing else ()
     plan = SuitePlan(
@@ -50,7 +52,7 @@ def findings(variants: list[Variant], effects: list[Effect], *, crossing: bool =
         metrics=(TIME, OF_ONE, RATIO),
         crossings=crossings,
     )
-    return Findings(plan, "5 repeats", effects, {})
+    return a_result(plan, effects, figures)
 
 
 def turned(name: str, factor: str) -> Variant:
@@ -81,7 +83,7 @@ def test_verdicts_of_factors_are_left_to_the_tables() -> None:
         in_time("1 node", (0.98, 1.0, 1.02), "same within 5 %"),
         in_time("2 replicas", (1.1, 1.2, 1.3), "slower", scope="connect"),
     ]
-    assert factor_sentences(findings(variants, effects), ()) == ()
+    assert factor_sentences(findings(variants, effects)) == ()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_a_factor_that_had_nothing_to_act_on_is_told(
         )
         for variant, value in zip(("control", "64 MB"), read_bytes, strict=True)
     ]
-    told = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
+    told = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")], figures))
 
     assert told == ((message("Memory", *facts),) if facts else ())
 
@@ -141,7 +143,7 @@ def test_a_cache_that_gave_no_answer_is_told_if_the_variant_had_it(
         )
         for variant, value in zip(("control", "cache"), shares, strict=True)
     ]  # fmt: skip
-    told = factor_sentences(findings([cached], [in_time("cache", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
+    told = factor_sentences(findings([cached], [in_time("cache", (0.98, 1.0, 1.02), "same within 5 %")], figures))
 
     assert told == ((message("Request cache", *facts),) if facts else ())
 
@@ -179,7 +181,7 @@ def test_a_variant_that_failed_is_not_called_idle() -> None:
     bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
     failed = in_time("64 MB", (1.0, 1.0, 1.0), "too few runs")
 
-    assert factor_sentences(findings([bound], [failed]), ()) == ()
+    assert factor_sentences(findings([bound], [failed])) == ()
 
 
 def test_a_factor_of_another_profile_is_not_called_idle() -> None:
@@ -194,12 +196,12 @@ def test_a_factor_of_another_profile_is_not_called_idle() -> None:
         )
         for variant in ("control", "64 MB")
     ]  # fmt: skip
-    told = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
+    told = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")], figures))
 
     assert told == ()
 
 
-def three_levels(*ends: tuple[float, float, float]) -> tuple[Findings, list[VariantMetric]]:
+def three_levels(*ends: tuple[float, float, float]) -> SuiteResult:
     """Levels at working sets of 1×, 4× and 16× the page cache."""
     shares = (1 / 16, 1 / 4, 1.0)
     variants, effects, figures = [], [], []
@@ -220,18 +222,18 @@ def three_levels(*ends: tuple[float, float, float]) -> tuple[Findings, list[Vari
                 high=16,
             )
         )
-    return findings(variants, effects, crossing=True), figures
+    return findings(variants, effects, figures, crossing=True)
 
 
 def crossing_of(*ends: tuple[float, float, float]) -> str:
     """The sentence about three levels."""
-    return factor_sentences(*three_levels(*ends))[0]
+    return factor_sentences(three_levels(*ends))[0]
 
 
 def test_a_crossing_is_drawn_with_its_levels_and_told_beside_it() -> None:
     """Three points with their bars, and the sentence for who cannot see them."""
-    found, figures = three_levels((1.05, 1.1, 1.15), (1.05, 1.1, 1.15), (0.85, 1 / 1.1, 0.95))
-    chart = crossing_chart(found, found.plan.crossings[0], figures)
+    found = three_levels((1.05, 1.1, 1.15), (1.05, 1.1, 1.15), (0.85, 1 / 1.1, 0.95))
+    chart = crossing_chart(found, found.plan.crossings[0])
 
     assert "it wins at 16×" in chart.summary
     assert chart.svg is not None
@@ -240,9 +242,9 @@ def test_a_crossing_is_drawn_with_its_levels_and_told_beside_it() -> None:
 
 def test_a_crossing_of_one_level_is_not_drawn() -> None:
     """There is no line through one point."""
-    found, figures = three_levels((1.05, 1.1, 1.15))
+    found = three_levels((1.05, 1.1, 1.15))
 
-    assert crossing_chart(found, found.plan.crossings[0], figures).svg is None
+    assert crossing_chart(found, found.plan.crossings[0]).svg is None
 
 
 @pytest.mark.parametrize(
@@ -281,7 +283,7 @@ def test_a_level_wins_and_loses_at_the_places_measured(
 
 def test_a_level_of_too_few_runs_wins_nowhere(message: MakeMessage) -> None:
     """Two blocks have an interval, and no verdict."""
-    found, figures = three_levels((1.1, 1.2, 1.3), (1.1, 1.2, 1.3), (0.7, 0.8, 0.9))
+    found = three_levels((1.1, 1.2, 1.3), (1.1, 1.2, 1.3), (0.7, 0.8, 0.9))
     few = [*found.effects[:2], found.effects[2].model_copy(update={"verdict": "too few runs"})]
 
-    assert factor_sentences(replace(found, effects=few), figures)[0] == message("loses at 1×, 4×")
+    assert factor_sentences(found.model_copy(update={"effects": few}))[0] == message("loses at 1×, 4×")

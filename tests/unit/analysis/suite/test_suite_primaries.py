@@ -1,20 +1,18 @@
 """What a suite is asked by first: what a document costs and what rate was reached, or what a query takes."""
 
-from dataclasses import replace
-
 import pytest
 
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, primary_metrics
-from lab.analysis.suite.summary import Findings, summary
-from lab.records.suite import Effect, MetricKey, SuitePlan, Variant, Verdict
-from tests.unit.analysis.suite.made_effects import Interval, an_effect
+from lab.analysis.suite.summary import summary
+from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteResult, Variant, Verdict
+from tests.unit.analysis.suite.made_effects import Interval, a_result, an_effect
 from tests.unit.messages import MakeMessage
 
 AGAIN = "control (again)"
 SAME: Interval = (0.98, 1.0, 1.02)
 
 
-def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMENT, PER_DOCUMENT)) -> Findings:
+def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMENT, PER_DOCUMENT)) -> SuiteResult:
     """A suite of one comparison and the control once more."""
     plan = SuitePlan(
         suite="made up",
@@ -32,7 +30,7 @@ def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMEN
         order=(),
         metrics=metrics,
     )
-    return Findings(plan, "5 repeats", effects, {})
+    return a_result(plan, effects)
 
 
 def test_other_questions_have_a_single_primary_metric() -> None:
@@ -45,7 +43,7 @@ def test_other_questions_have_a_single_primary_metric() -> None:
 
 def test_a_difference_is_told_though_the_first_metric_was_not_measured(message: MakeMessage) -> None:
     """CPU of servers elsewhere: it was said that nothing could be compared, beside a rate that differs."""
-    told = summary(findings(an_effect("static", PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")))
+    told = summary(findings(an_effect("static", PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")), {})
 
     assert told == message("5 repeats", "indexing rate", "`static` faster by 20")
 
@@ -55,7 +53,7 @@ def test_a_control_that_differs_from_itself_is_told_beside_what_is_compared(mess
     cost = an_effect(AGAIN, CPU_PER_DOCUMENT, SAME, "same within 5 %")
     rate = an_effect(AGAIN, PER_DOCUMENT, (1.1, 1.2, 1.3), "faster")
 
-    assert summary(findings(cost, rate, an_effect("static", PER_DOCUMENT, SAME, "same within 5 %"))) == message(
+    assert summary(findings(cost, rate, an_effect("static", PER_DOCUMENT, SAME, "same within 5 %")), {}) == message(
         "5 repeats", "0 of 1", "1 same within 5 %", "from itself", "faster by 20 % (+10 % to +30 %) in indexing rate"
     )
 
@@ -69,7 +67,7 @@ def test_comparisons_of_too_few_runs_are_told_beside_the_others(message: MakeMes
     )
     flat = Variant(name="flat", profile="p", fingerprint="flat", against="control")
     plan = found.plan.model_copy(update={"variants": (*found.plan.variants, flat)})
-    told = summary(replace(found, plan=plan))
+    told = summary(found.model_copy(update={"plan": plan}), {})
 
     assert told == message("0 of 2", "5 repeats", "1 same within 5 % and 1 too few runs")
 
@@ -79,8 +77,8 @@ def test_a_suite_of_the_control_alone_says_how_it_compares_with_itself(message: 
     found = findings(an_effect(AGAIN, PER_DOCUMENT, SAME, "same within 5 %"))
     alone = found.plan.model_copy(update={"variants": found.plan.variants[:2]})
 
-    assert summary(found) == message("Nothing")
-    assert summary(replace(found, plan=alone)) == message("5 repeats", "0 of 1", "1 same")
+    assert summary(found, {}) == message("Nothing")
+    assert summary(found.model_copy(update={"plan": alone}), {}) == message("5 repeats", "0 of 1", "1 same")
 
 
 @pytest.mark.parametrize("verdict", ["same within 5 %", "faster"])
@@ -90,6 +88,6 @@ def test_variants_that_count_otherwise_are_told_with_what_remains(verdict: Verdi
         an_effect("static", CPU_PER_DOCUMENT, SAME, verdict),
         an_effect("static", PER_ENTITY, (0.32, 0.33, 0.34), "slower"),
     )
-    told = summary(replace(found, documents_per_entity={("static", "control"): (3.0, 1.0)}))
+    told = summary(found, {("static", "control"): (3.0, 1.0)})
 
     assert told == message("3 documents in `static` and 1 in `control`", "slower by 67 %")

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 from rich.table import Table
 
-from lab.analysis.schema import suite_schema
+from lab.analysis.schema import json_schema
 from lab.analysis.suite.charts import rate_over_time
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.report import write_suite_report
@@ -308,8 +308,9 @@ def test_the_summary_holds_the_answer_and_a_table_for_each_metric(folder: Path) 
 
 def test_the_schema_in_the_repository_is_that_of_the_record(folder: Path) -> None:
     """Other programs read suite.json by it."""
-    assert (ROOT / "docs/suite.schema.json").read_text("utf-8") == suite_schema()
-    Draft202012Validator(orjson.loads(suite_schema())).validate(orjson.loads((folder / "suite.json").read_bytes()))
+    schema = json_schema(SuiteResult)
+    assert (ROOT / "docs/suite.schema.json").read_text("utf-8") == schema
+    Draft202012Validator(orjson.loads(schema)).validate(orjson.loads((folder / "suite.json").read_bytes()))
 
 
 @pytest.mark.parametrize("published", [None, "aladin-indexing"])
