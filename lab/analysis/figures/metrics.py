@@ -77,6 +77,8 @@ OF_THE_WINDOW = {
 }
 """The same over the measured window."""
 
+OF_TOPICS = ("connect", "kafka")
+"""Servers that documents pass only where they go through a topic."""
 NOT_VIRTUAL_MACHINES = ("producer", "direct", "rally", "sink", "queries")
 
 
@@ -229,13 +231,19 @@ def cpu_s_by_stage(run: Run, cut: Windows, servers: Sequence[str]) -> dict[str, 
 
     Those of Elasticsearch go on to the end of the merges that the load has left, which somebody has to pay. All nodes
     together are `elasticsearch`, so that clusters of several sizes can be compared; for the same reason
-    `sender` is whatever sent the documents where no sink did.
+    `sender` is whatever sent the documents where no sink did. Kafka and Connect are left out where there is no topic:
+    what they take then has nothing to do with documents.
     """
     merged = [sample for sample in cut.run if cut.load and sample.at_s >= cut.load[0].at_s]
-    spent_s = {name: cpu_s_used(merged if name.startswith("elasticsearch-") else cut.load, name) for name in servers}
+    idle = () if run.topic is not None else OF_TOPICS
+    spent_s = {
+        name: cpu_s_used(merged if name.startswith("elasticsearch-") else cut.load, name)
+        for name in servers
+        if name not in idle
+    }
     of_nodes = [node_s for name, node_s in spent_s.items() if name.startswith("elasticsearch-")]
     if run.topic is not None and not servers_are_here(run):
-        spent_s |= {"connect": None, "kafka": None}
+        spent_s |= dict.fromkeys(OF_TOPICS)
     spent_s["elasticsearch"] = sum_of_all(of_nodes)
     if run.delivery and run.delivery.earlier_run is None:
         spent_s["producer"] = run.delivery.cpu_s

@@ -162,3 +162,16 @@ def test_a_load_through_rally_is_told_as_such_with_the_cpu_of_all_its_processes(
     assert "sent by 3 clients of Rally 2.13.0&#39;s bulk task" in write_report(analysis).read_text().replace(
         "'", "&#39;"
     )
+
+
+def test_servers_that_no_document_passed_have_no_cost_per_document(tmp_path: Path) -> None:
+    """An idle worker's half a second would be compared from run to run, and differ by half."""
+    direct = analyse(written(tmp_path / "direct", *directly(TRUTH))).result
+    drained = analyse(written(tmp_path / "drain", run(TRUTH), samples(TRUTH))).result
+
+    def costs(result: Result) -> set[str]:
+        return {metric.scope for metric in result.metrics if metric.name == "cpu_s_per_million_docs"}
+
+    assert {"connect", "kafka"} <= {metric.scope for metric in direct.metrics if metric.name == "cpu_cores_mean"}
+    assert costs(drained) >= {"connect", "kafka", "elasticsearch"}
+    assert costs(direct) == {"elasticsearch-1", "elasticsearch"}
