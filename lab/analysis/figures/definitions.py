@@ -93,7 +93,7 @@ item_retries | docs | Documents repeated
 lag_records_max | records | Largest lag
     Most records in the topic that the sink had not committed during the load.
 cpu_s_per_million_docs | CPU-s | CPU per million documents
-    CPU time of a process over the load per million documents; of Elasticsearch, to the end of its merges.
+    CPU time over the load of a process that documents pass, per million; of Elasticsearch, to the end of its merges.
 cpu_cores_mean | cores | Cores busy
     Cores that a process kept busy over the measured window.
 machine_cpu_percent_mean | % | Machine busy
