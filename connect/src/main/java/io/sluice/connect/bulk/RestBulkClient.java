@@ -71,10 +71,10 @@ public final class RestBulkClient implements BulkClient {
     }
 
     private void sendBulk(Bulk bulk, Listener listener) {
-        if (shards != null && bulk.isOneOfSeveral()) {
+        List<Operation> operations = bulk.operations();
+        if (shards != null && bulk.isOneOfSeveral() && operations.stream().anyMatch(Operation::isPlaced)) {
             shards.refresh(bulk.index());
         }
-        List<Operation> operations = bulk.operations();
         long length = bulk.bodyBytes();
         ClusterRequest request = new ClusterRequest(
                 "POST",

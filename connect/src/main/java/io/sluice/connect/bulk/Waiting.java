@@ -7,8 +7,9 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.function.IntPredicate;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** The operations that wait for one index: by the shard that they go to, in the order of their arrival. */
 final class Waiting {
@@ -89,19 +90,28 @@ final class Waiting {
 
     /** When the first of those that may go next was read; later than any time when nothing waits. */
     long oldestReadAtNanos() {
-        return isEmpty() ? Long.MAX_VALUE : readAtNanos(oldest(queue -> true));
+        return isEmpty() ? Long.MAX_VALUE : readAtNanos(oldest());
     }
 
-    /** The queue with the oldest operation among these, -1 where nothing waits in them. */
-    private int oldest(IntPredicate queues) {
+    /** The queue with the oldest operation, -1 where nothing waits. */
+    private int oldest() {
         int oldest = NONE;
-        for (int queue = 0; queue < this.queues.size(); queue++) {
-            boolean isOlder = !this.queues.get(queue).isEmpty()
-                    && (oldest == NONE || readAtNanos(queue) < readAtNanos(oldest))
-                    && queues.test(queue);
+        for (int queue = 0; queue < queues.size(); queue++) {
+            boolean isOlder =
+                    !queues.get(queue).isEmpty() && (oldest == NONE || readAtNanos(queue) < readAtNanos(oldest));
             oldest = isOlder ? queue : oldest;
         }
         return oldest;
+    }
+
+    /** The queues of a node's shards, the one with the oldest operation first; of a thousand each is looked at once. */
+    private List<ArrayDeque<Operation>> oldestFirst(String node) {
+        return IntStream.range(0, queues.size())
+                .filter(queue -> !queues.get(queue).isEmpty() && nodeOf(queue).equals(node))
+                .boxed()
+                .sorted(Comparator.comparingLong(this::readAtNanos))
+                .map(queues::get)
+                .collect(Collectors.toList());
     }
 
     private long readAtNanos(int queue) {
@@ -122,27 +132,23 @@ final class Waiting {
         } else if (size == 1 || size <= most && bytes <= mostBytes) {
             queues.forEach(queue -> move(queue, bulk, most, mostBytes));
         } else {
-            String node = nodeOf(oldest(queue -> true));
+            String node = nodeOf(oldest());
             bulk.setOneOfSeveral();
             bulk.setNode(node);
-            for (int next = oldest(onNode(node)); next != NONE; next = oldest(onNode(node))) {
-                move(queues.get(next), bulk, most, mostBytes);
-                if (!queues.get(next).isEmpty()) {
+            for (ArrayDeque<Operation> next : oldestFirst(node)) {
+                move(next, bulk, most, mostBytes);
+                if (!next.isEmpty()) {
                     return;
                 }
             }
         }
     }
 
-    private IntPredicate onNode(String node) {
-        return queue -> nodeOf(queue).equals(node);
-    }
-
     private void moveOneByOne(Bulk bulk, int most, long mostBytes) {
         int before = -1;
         while (!isEmpty() && bulk.size() > before && bulk.size() < most) {
             before = bulk.size();
-            move(queues.get(oldest(queue -> true)), bulk, before + 1, mostBytes);
+            move(queues.get(oldest()), bulk, before + 1, mostBytes);
         }
     }
 

@@ -94,6 +94,11 @@ public final class Operation {
         return routing;
     }
 
+    /** Whether it tells the document's shard; otherwise that is the cluster's choice. */
+    public boolean isPlaced() {
+        return routing.length > 0 || hasId();
+    }
+
     /** Whether this text is the document's id. */
     public boolean hasId(char[] text, int from, int length) {
         for (int i = 0; i < id.length; i++) {

@@ -24,6 +24,7 @@ public record ShardTable(ShardRouting routing, List<String> primaries) {
             + "metadata.indices.*.settings.index.routing_path,"
             + "metadata.indices.*.settings.index.mode,"
             + "metadata.indices.*.settings.index.logsdb.route_on_sort_fields,"
+            + "metadata.indices.*.settings.index.number_of_virtual_shards,"
             + "routing_table.indices.*.shards.*.primary,"
             + "routing_table.indices.*.shards.*.node";
 
@@ -74,7 +75,10 @@ public record ShardTable(ShardRouting routing, List<String> primaries) {
                         .collect(Collectors.toList()));
     }
 
-    /** Time series, and logs by their sort fields, are placed by what stands in the documents. */
+    /**
+     * Time series, and logs by their sort fields, are placed by what stands in the documents; virtual shards of OpenSearch
+     * by a formula of their own ({@code VirtualShardRoutingHelper.java}).
+     */
     private static ShardRouting routing(Map<String, String> metadata) {
         boolean isByContents = metadata.keySet().stream().anyMatch(key -> key.startsWith("settings/index/routing_path"))
                 || "time_series".equals(metadata.get("settings/index/mode"))
@@ -86,7 +90,8 @@ public record ShardTable(ShardRouting routing, List<String> primaries) {
                 shards,
                 isByShards ? shards : number(metadata, "routing_num_shards", 0),
                 number(metadata, "settings/index/routing_partition_size", 1));
-        return isByContents || !routing.isPossible() ? ShardRouting.UNKNOWN : routing;
+        boolean isVirtual = number(metadata, "settings/index/number_of_virtual_shards", 0) > 0;
+        return isByContents || isVirtual || !routing.isPossible() ? ShardRouting.UNKNOWN : routing;
     }
 
     private static int number(Map<String, String> metadata, String key, int missing) {

@@ -40,6 +40,9 @@ public final class ShardTables {
     /** One question at a time, for whatever target: they share the connections of the requests. */
     private final AtomicBoolean isAsking = new AtomicBoolean();
 
+    /** When the nodes are asked again who they are; of meaning to whoever is asking. */
+    private long identifyAtNanos;
+
     private volatile boolean isRefused;
 
     /**
@@ -53,6 +56,7 @@ public final class ShardTables {
     public ShardTables(ClusterClient client, LongSupplier nanoTime) {
         this.client = client;
         this.nanoTime = nanoTime;
+        this.identifyAtNanos = nanoTime.getAsLong();
     }
 
     /** The shards of a target, or {@link ShardTable#UNKNOWN} where requests by shard are not worth while. */
@@ -68,8 +72,16 @@ public final class ShardTables {
         boolean isDue = known == null || now - known.untilNanos() >= 0;
         if (isDue && isAsking.compareAndSet(false, true)) {
             byTarget.values().removeIf(old -> now - old.untilNanos() > UNUSED_NANOS);
-            client.identifyNodes();
+            identifyNodes(now);
             ask(target);
+        }
+    }
+
+    /** Once for all targets: who a node is does not depend on them. */
+    private void identifyNodes(long nowNanos) {
+        if (nowNanos - identifyAtNanos >= 0) {
+            identifyAtNanos = nowNanos + VALID_NANOS;
+            client.identifyNodes();
         }
     }
 
@@ -84,9 +96,14 @@ public final class ShardTables {
     /** Returns whether nothing more is asked. */
     private boolean read(String target, String name, Map<String, String> scalars) {
         Set<String> indices = ShardTable.indices(scalars);
-        if (indices.size() < 2) {
-            String only = indices.stream().findFirst().orElse("");
-            learn(target, ShardTable.read(scalars, only));
+        if (indices.isEmpty()) {
+            // So the cluster says that there is none: ClusterStateRequest.java of Elasticsearch and OpenSearch,
+            // lenientExpandOpen.
+            missing(target);
+            return true;
+        }
+        if (indices.size() == 1) {
+            learn(target, ShardTable.read(scalars, indices.iterator().next()));
             return true;
         }
         client.ask(
@@ -123,13 +140,19 @@ public final class ShardTables {
         byTarget.put(target, new Known(table, waitNanos, nanoTime.getAsLong() + waitNanos));
     }
 
-    private void refused(String target, int status) {
+    /** Soon it may be there; where it never is, the question is put ever more seldom. */
+    private void missing(String target) {
         Known before = byTarget.get(target);
+        boolean isNews = before == null || !before.table().equals(ShardTable.UNKNOWN);
+        hold(target, ShardTable.UNKNOWN, isNews ? RETRY_NANOS : Math.min(LONG_NANOS, 2 * before.waitNanos()));
+    }
+
+    private void refused(String target, int status) {
+        // A token that has expired is soon replaced, unless the question never was answered.
+        boolean isUnknown = of(target).equals(ShardTable.UNKNOWN);
         if (status == HttpStatus.SC_NOT_FOUND) {
-            // Soon it may be there; where it never is, the question is put ever more seldom.
-            boolean isNews = before == null || !before.table().equals(ShardTable.UNKNOWN);
-            hold(target, ShardTable.UNKNOWN, isNews ? RETRY_NANOS : Math.min(LONG_NANOS, 2 * before.waitNanos()));
-        } else if (status == HttpStatus.SC_UNAUTHORIZED || status == HttpStatus.SC_FORBIDDEN) {
+            missing(target);
+        } else if (status == HttpStatus.SC_FORBIDDEN || status == HttpStatus.SC_UNAUTHORIZED && isUnknown) {
             hold(target, ShardTable.UNKNOWN, LONG_NANOS);
             logOnce(status);
         } else {

@@ -48,6 +48,15 @@ class ShardTableTest {
         assertEquals(ShardTable.UNKNOWN, table());
     }
 
+    /** Nothing is known of an index of OpenSearch that places documents by virtual shards. */
+    @Test
+    void virtualShardsAreNotKnown() {
+        scalars.put("/metadata/indices/books/settings/index/number_of_virtual_shards", "-1");
+        assertEquals(new ShardRouting(2, 4, 1), table().routing());
+        scalars.put("/metadata/indices/books/settings/index/number_of_virtual_shards", "6");
+        assertEquals(ShardTable.UNKNOWN, table());
+    }
+
     /** An index that Elasticsearch 9.4 or later made has no use for its routing shards; one of OpenSearch has. */
     @Test
     void newerIndicesAreRoutedByTheirShards() {

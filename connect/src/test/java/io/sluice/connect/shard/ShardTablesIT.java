@@ -26,6 +26,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two nodes over real sockets that say what a test tells them to, and what is made of it; time is the test's. */
 class ShardTablesIT {
@@ -161,17 +163,40 @@ class ShardTablesIT {
         await(() -> tables.of("books").nodeOf(0).equals("id-b"));
     }
 
-    /** An index that its first request creates is asked for again a second later. */
-    @Test
-    void anIndexThatComesIsFoundOut() throws Exception {
+    /** An index that its first request creates is asked for again a second later, however its absence is told. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "{}"})
+    void anIndexThatComesIsFoundOut(String absence) throws Exception {
+        String question = "/_cluster/state/metadata,routing_table/new?";
+        if (!absence.isEmpty()) {
+            // ClusterStateRequest.java of Elasticsearch and OpenSearch: lenientExpandOpen.
+            answers.put(question, absence);
+        }
         tables.refresh("new");
         await(() -> askedFor("/_cluster/state") == 1);
-        answers.put("/_cluster/state/metadata,routing_table/new?", state("new", 2, "a", "b"));
+        Thread.sleep(50);
+        answers.put(question, state("new", 2, "a", "b"));
+        long deadline = TimeUnit.SECONDS.toNanos(290);
         await(() -> {
-            nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+            nanos.updateAndGet(now -> Math.min(deadline, now + TimeUnit.SECONDS.toNanos(1)));
             tables.refresh("new");
             return isKnown("new");
         });
+    }
+
+    /** However many targets are asked for, each node is asked who it is once in ten seconds. */
+    @Test
+    void nodesAreSeldomAskedWhoTheyAre() throws Exception {
+        answers.put("/_cluster/state/metadata,routing_table/films?", state("films", 2, "a", "b"));
+        for (String target : List.of("books", "films")) {
+            await(() -> {
+                tables.refresh(target);
+                return isKnown(target);
+            });
+            await(() -> askedFor("/_nodes/_local") >= 4);
+        }
+        Thread.sleep(50);
+        assertEquals(4, askedFor("/_nodes/_local"));
     }
 
     /** Of an alias of several indices the one counts that it writes to. */
@@ -212,12 +237,12 @@ class ShardTablesIT {
         assertEquals(ShardTable.UNKNOWN, tables.of("books"));
     }
 
-    /** A master that is busy makes nobody forget, and leaves no node out. */
+    /** A master that is busy, or a token that has just expired, makes nobody forget, and leaves no node out. */
     @Test
     void aBusyMasterChangesNothing() throws Exception {
         tables.refresh("books");
         await(() -> isKnown("books"));
-        for (int status : new int[] {429, 503}) {
+        for (int status : new int[] {401, 429, 503}) {
             refusal = status;
             long before = askedFor("/_cluster/state");
             nanos.addAndGet(TimeUnit.SECONDS.toNanos(10));
