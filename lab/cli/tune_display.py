@@ -68,7 +68,7 @@ def show_screening_plan(plan: TunePlan, takes: Expected) -> None:
     runs = int((60 * plan.minutes - takes.starting_s) / takes.run_s)
     console.print(
         f"Plackett-Burman design: {quantity(len(plan.candidates), 'setting')} at two levels in blocks of {block} runs,"
-        f" every other one its mirror image; at most {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
+        f" every other one its mirror image; at most about {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
     )
     console.print(what_it_can_tell(len(plan.candidates), runs))
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.figures import by_variant
 from lab.records.suite import Effect, MetricKey, VariantMetric
 from lab.records.tune import START, Bound, Combination, Goal, Stage, combination_name
@@ -93,6 +94,11 @@ class Estimates:
         """By how much it is better than the start, as a logarithm: below 0 is worse; `None` where that is not known."""
         effect = self.on(combination, self.goal.metric)
         return None if effect is None or effect.ratio is None else log(self.goal.gain(effect.ratio))
+
+    def shows_gain(self, combination: Combination) -> bool:
+        """Check that a combination is shown to be better than the start, and not to break a bound."""
+        gain, is_shown = self.log_gain(combination), is_detected(self.on(combination, self.goal.metric))
+        return is_shown and gain is not None and gain > LEAST_GAIN and self.broken(combination) is None
 
     def broken(self, combination: Combination) -> Bound | None:
         """A bound that its interval, or without one its estimate by a tenth, is beyond; `None` if there is none."""

@@ -129,7 +129,15 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     results = [run.result for each in tuned.stages for run in each.suite.counted.values()]
     of_mix = sum(row.value is not None for row in tuned.rows)
     of_search = Findings(
-        plan, complete, tuned.begun, why_void(tuned), confirmation, tuned.mixed, of_mix, frozenset(beyond_bounds(tuned))
+        plan,
+        complete,
+        tuned.begun,
+        why_void(tuned),
+        confirmation,
+        tuned.mixed,
+        of_mix,
+        beyond=frozenset(beyond_bounds(tuned)),
+        gains_unconfirmed=any(tuned.known.shows_gain(c) for each in tuned.searched for c in each.stage.combinations),
     )
     return TuneResult(
         plan=plan,
@@ -257,14 +265,15 @@ def loss_percent(result: Result) -> float:
 
 
 def never_ran(tuned: Tuned) -> Iterator[LeftOut]:
-    """Candidates that were planned, and no run of which has come to a figure."""
+    """Candidates that no run gave a figure of; of a screening, those without an effect, too."""
     of_mix = (row.combination for row in tuned.rows if row.value is not None)
-    have_run = {
-        name for combination in chain((each.combination for each in tried(tuned)), of_mix) for name in combination
-    }
-    for candidate in tuned.plan.candidates:
-        if candidate.name not in have_run:
-            yield LeftOut(name=candidate.name, reason=why_failed(tuned, candidate.name))
+    have_run = set(chain(*(each.combination for each in tried(tuned)), *of_mix))
+    told = {each.candidate for each in tuned.mixed} if tuned.plan.screens else have_run
+    for name in (each.name for each in tuned.plan.candidates):
+        if name not in have_run:
+            yield LeftOut(name=name, reason=why_failed(tuned, name))
+        elif name not in told:
+            yield LeftOut(name=name, reason="too few runs tell its effect from those of others")
 
 
 def why_failed(tuned: Tuned, candidate: str) -> str:

@@ -41,6 +41,7 @@ class Findings:
         mixed: What each candidate gives in combinations drawn at random.
         runs: Of the mix, that came to a figure.
         beyond: Candidates that the mix shows to break a bound.
+        gains_unconfirmed: Whether a combination was shown to gain before the confirmation.
     """
 
     plan: TunePlan
@@ -51,13 +52,14 @@ class Findings:
     mixed: Sequence[MixedEffect] = ()
     runs: int = 0
     beyond: Collection[str] = ()
+    gains_unconfirmed: bool = False
 
     @property
     def is_known(self) -> bool:
         """Check that "nothing better was found" excludes a gain of more than 15 % by the choice, or by any candidate.
 
-        Without a choice, as where there was no time to confirm one, no candidate must be shown to gain anything either,
-        but for those that break a bound.
+        Without a choice, as where there was no time to confirm one, nothing must be shown to gain anything either, but
+        for what breaks a bound.
         """
         found, goal = self.confirmation, self.plan.goal
         if found is not None:
@@ -65,7 +67,7 @@ class Findings:
             return found.is_better or found.broken is not None or found.gain is not None or not large
         unknown = {each.name for each in self.plan.candidates} - {each.candidate for each in self.mixed}
         large = any(may_be_large(goal, each) for each in self.mixed if each.candidate not in self.beyond)
-        return not unknown and not large and not self.gaining
+        return not (unknown or large or self.gaining or self.gains_unconfirmed)
 
     @property
     def gaining(self) -> list[MixedEffect]:
@@ -114,7 +116,7 @@ def without_choice(search: Findings) -> str:
         shown = "; ".join(f"{each.candidate} {change(each)}" for each in search.gaining)
         return (
             f"Not confirmed: {LABELS[search.plan.goal.name]} on average over the other settings, by {search.runs} runs:"
-            f" {shown}. Keep the start until more minutes tell."
+            f" {shown}. {UNTIL}"
         )
     within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
     if search.is_known:

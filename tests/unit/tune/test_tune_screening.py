@@ -326,8 +326,10 @@ def test_a_time_too_short_for_intervals_is_told_before_a_run_counts(
     tune.search = Screening(plan.candidates, plan.goal, ())
     tune.execute()
     assert progress.heard == [(0, message(10, 8, "a screening", "--minutes"))]
-    mixed = analyse_tune(folder.path, ended=True).mixed
-    assert [each.candidate for each in mixed if group_of(each) == "matters"] == ["tasks=2"]
+    result = analyse_tune(folder.path, ended=True)
+    assert [each.candidate for each in result.mixed if group_of(each) == "matters"] == ["tasks=2"]
+    named = [*(each.candidate for each in result.mixed), *(each.name for each in result.not_tried)]
+    assert sorted(named) == sorted(each.name for each in plan.candidates)
 
 
 @pytest.mark.usefixtures("no_stage_reports")

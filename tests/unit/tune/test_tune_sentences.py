@@ -176,6 +176,11 @@ def a_mixed(name: str, low: float | None, high: float | None, ratio: float = 1.7
             id="a gain beyond a bound",
         ),
         pytest.param(
+            replace(without_confirmation(a_plan()), gains_unconfirmed=True),
+            ("Not known", 9),
+            id="combinations that gain more than their parts",
+        ),
+        pytest.param(
             replace(without_confirmation(a_plan("cpu")), mixed=(a_mixed("a", 1.16, 2.5),)),
             ("Nothing better", "Keep the start"),
             id="a mix that tells a loss",
