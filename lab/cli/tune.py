@@ -292,8 +292,8 @@ class Tuning:
         was = begun.plan()
         if self.identity(was) != self.identity(self.plan):
             raise ProfileError(
-                f"{begun.path}: cannot be resumed: start, space, goal, --keep, --allow, time, seed or target are not"
-                f" those that it was begun with; expected: {resuming(was.command)}"
+                f"{begun.path}: cannot be resumed: start, space, goal, --keep, --allow, --try, time, seed or target are"
+                f" not those that it was begun with; expected: {resuming(was.command)}"
             )
         refuse_other_marks(Marks(self.plan.labels, self.plan.note), Marks(was.labels, was.note))
         return replace(self, plan=was)

@@ -26,7 +26,7 @@ from lab.tune.search import CONFIRM_SHARE
 
 MOST_NAMED = 5
 WHAT = {
-    "mixed": "combinations drawn at random",
+    "mixed": "all settings at once",
     "together": "the best of them side by side",
     "confirm": "the choice against the start, in fresh runs that did not choose it",
 }
@@ -68,7 +68,7 @@ def show_screening_plan(plan: TunePlan, takes: Expected) -> None:
     runs = int((60 * plan.minutes - takes.starting_s) / takes.run_s)
     console.print(
         f"Plackett-Burman design: {quantity(len(plan.candidates), 'setting')} at two levels in blocks of {block} runs,"
-        f" every other one its mirror image; at most {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
+        f" every other one its mirror image; at most about {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
     )
     console.print(what_it_can_tell(len(plan.candidates), runs))
 
@@ -97,10 +97,10 @@ def print_screening(result: TuneResult) -> None:
 
 
 def print_not_tried(result: TuneResult) -> None:
-    """The candidates that were not tried."""
+    """The candidates that no run gave a figure of."""
     if result.not_tried:
         names = ", ".join(each.name for each in result.not_tried)
-        console.print(f"not tried: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)
+        console.print(f"no figure: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)
 
 
 class TuneDisplay:
@@ -125,8 +125,7 @@ class TuneDisplay:
         names = ", ".join(map(combination_name, stage.combinations))
         if len(stage.combinations) > MOST_NAMED:
             names = quantity(len(stage.combinations), "combination")
-        what = "all settings at once" if self._plan.screens else WHAT[stage.kind]
-        console.print(f"[bold]stage {stage.number}[/bold] {what}{blocks}: {escape(names)}")
+        console.print(f"[bold]stage {stage.number}[/bold] {WHAT[stage.kind]}{blocks}: {escape(names)}")
         expected = {variant.name: self._takes.run_s for variant in plan.variants}
         return SuiteDisplay(plan, folder.runs(), expected, self.left_s)
 

@@ -144,11 +144,11 @@ class Start:
         now = {value.key: value.value for value in effective(self.profile)}
         for each in chosen:
             for key, needed in each.requires.items():
-                values[key] = _least(values.get(key, now.get(key)), needed)
+                values[key] = least_needed(values.get(key, now.get(key)), needed)
         return values
 
 
-def _least(present: Any, needed: JsonValue) -> JsonValue:
+def least_needed(present: Any, needed: JsonValue) -> JsonValue:
     """What is needed, or what is there if that is a larger number."""
     numbers = [value for value in (present, needed) if isinstance(value, int | float) and not isinstance(value, bool)]
     return max(numbers) if len(numbers) == 2 else needed

@@ -250,7 +250,7 @@ class TuneResult(Record):
         is_known: Whether a gain of more than 15 % is excluded where none is recommended.
         headline: What was confirmed, in one or two sentences.
         findings: One sentence each.
-        not_tried: Candidates that never ran, with the reason.
+        not_tried: Candidates that no run gave a figure of, with the reason.
         risks: What is risked by what is recommended; a sentence each.
         notes: What else changes by it.
     """

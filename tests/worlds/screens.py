@@ -4,7 +4,7 @@ python -m tests.worlds.screens --screens 200
 """
 
 import argparse
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +21,7 @@ from lab.analysis.tune.goals import METRICS, parsed_goal
 from lab.analysis.tune.result import gain_of
 from lab.analysis.tune.screening import LESS, MORE, Group, group_of
 from lab.records.suite import VariantMetric
-from lab.records.tune import Candidate, Combination, MixedEffect, Stage, combination_name
+from lab.records.tune import Candidate, Combination, MixedEffect, combination_name
 from lab.tune.screening import Screening
 from lab.tune.search import Times
 from tests.worlds.recorded import Known, Machine, recorded_run
@@ -58,13 +58,16 @@ class ScreenedWorld:
         own = sum(log(self.alone[name]) for name in present)
         return own + sum(log(besides) for names, besides in self.pairs.items() if names <= present)
 
-    def true_group(self, candidate: str) -> Group:
-        """Group that a setting belongs to: by its effect on average over both levels of the others."""
+    def true_ratio(self, candidate: str) -> float:
+        """Effect of a setting on average over both levels of the others."""
         name = candidate.removesuffix("=1")
         others = [[(), (f"{other}=1",)] for other in {*self.alone} & {*self._partners(name)}]
         alone: Iterator[Combination] = (sum(levels, ()) for levels in product(*others))
-        ratio = exp(fmean(self.log_cost((*rest, candidate)) - self.log_cost(rest) for rest in alone))
-        return "does not matter" if LESS < ratio < MORE else "matters"
+        return exp(fmean(self.log_cost((*rest, candidate)) - self.log_cost(rest) for rest in alone))
+
+    def true_group(self, candidate: str) -> Group:
+        """Group that a setting belongs to."""
+        return "does not matter" if LESS < self.true_ratio(candidate) < MORE else "matters"
 
     def _partners(self, name: str) -> Iterator[str]:
         return (other for names in self.pairs if name in names for other in names - {name})
@@ -91,8 +94,8 @@ BUSY = ScreenedWorld(
 """As on a busy machine: runs scatter by 15 %; effects of 0, 5, 20 and 60 %, and interactions of 10 %."""
 
 
-def screened(world: ScreenedWorld, minutes: float, seed: int, *, recorded: bool) -> dict[str, Group]:
-    """What a screening says of each setting.
+def screened(world: ScreenedWorld, minutes: float, seed: int, *, recorded: bool) -> list[MixedEffect]:
+    """What a screening shows of each setting.
 
     Args:
         recorded: Whether each run is a folder's records, analysed as every run is, rather than its figure alone.
@@ -117,20 +120,12 @@ def screened(world: ScreenedWorld, minutes: float, seed: int, *, recorded: bool)
         measured.append(Measured(stage, (), figures(shown)))
         if made == all_runs:
             break
-    return groups(measured, stage)
-
-
-def groups(measured: list[Measured], stage: Stage | None) -> dict[str, Group]:
-    """The groups that the fit puts settings into; empty where it cannot tell them apart."""
-    assert stage is not None
     fit = reported(rows(measured, METRICS["cpu"]))
-    if fit.errors is None:
-        return {}
-    told = {name: gain_of(fit, name) for name in fit.effects}
-    return {
-        name: group_of(MixedEffect(candidate=name, ratio=each.ratio, low=each.low, high=each.high, runs=1))
+    told = {name: gain_of(fit, name) for name in fit.effects} if fit.errors else {}
+    return [
+        MixedEffect(candidate=name, ratio=each.ratio, low=each.low, high=each.high, runs=1)
         for name, each in told.items()
-    }
+    ]
 
 
 def cpu_of_run(factor: float, draw: np.random.Generator) -> float | None:
@@ -157,26 +152,33 @@ class Said:
     Attributes:
         false_matters, false_does_not: Share of the screenings that say so of a setting wrongly, of any.
         groups: Setting → how often each group.
+        held: Setting → share of its intervals that hold the truth; absent without one.
     """
 
     false_matters: float
     false_does_not: float
     groups: Mapping[str, Counter[Group]]
+    held: Mapping[str, float]
 
 
 def said(world: ScreenedWorld, minutes: float, screens: int, *, recorded: bool = False) -> Said:
     """What so many screenings of a world say."""
     truth = {each.name: world.true_group(each.name) for each in world.candidates}
     told: dict[str, Counter[Group]] = {name: Counter() for name in truth}
+    held: dict[str, list[bool]] = defaultdict(list)
     matters, does_not = [], []
     for seed in range(1, screens + 1):
-        found = screened(world, minutes, seed, recorded=recorded)
+        effects = screened(world, minutes, seed, recorded=recorded)
+        found = {each.candidate: group_of(each) for each in effects}
+        for each in effects:
+            if each.low is not None and each.high is not None:
+                held[each.candidate].append(each.low <= world.true_ratio(each.candidate) <= each.high)
         for name, group in found.items():
             told[name][group] += 1
         wrong = {group for name, group in found.items() if group not in ("not told", truth[name])}
         matters.append("matters" in wrong)
         does_not.append("does not matter" in wrong)
-    return Said(fmean(matters), fmean(does_not), told)
+    return Said(fmean(matters), fmean(does_not), told, {name: fmean(those) for name, those in held.items()})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from lab.analysis.tune.folder import A_TUNE
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX
 from lab.analysis.tune.result import RESULT
-from lab.analysis.tune.screening import OF_THE_SCREENING, group_of, grouped, rate_of
+from lab.analysis.tune.screening import ANSWERS, OF_THE_SCREENING, group_of, grouped, rate_of
 from lab.analysis.tune.sentences import OF_THE_MIX, TRIED, change, is_shown
 from lab.files import write_whole
 from lab.profiles.suites import AGAIN
@@ -22,7 +22,7 @@ from lab.records.suite import Effect
 from lab.records.tune import START, TuneResult, combination_name
 
 KINDS = {
-    "mixed": "combinations drawn at random",
+    "mixed": "all settings at once",
     "together": "the best of the mix side by side",
     "confirm": "the choice against the start, by other blocks",
 }
@@ -62,9 +62,9 @@ def tune_report(folder: Path, result: TuneResult) -> str:
         confirmed=table_of_confirmation(result),
         mix=table_of_screening(result) if plan.screens else table_of_mix(result),
         of_the_mix=OF_THE_SCREENING if plan.screens else OF_THE_MIX,
-        matter=sum(group_of(each) == "matters" for each in result.mixed),
+        matter=sum(group_of(each) == "matters" for each in result.mixed) if result.mixed else UNKNOWN,
         tried=table_of_tried(result),
-        of_tried=TRIED,
+        of_tried="" if plan.screens else TRIED,
         pareto=pareto_chart(result),
         files=[(name, what, text) for name, what in SHOWN.items() if (text := text_of(folder / name))],
         stages=list(stage_lines(result)),
@@ -114,9 +114,10 @@ def table_of_screening(result: TuneResult) -> dict[str, object]:
         for each in effects:
             value = plan.start_values.get(plan.candidate(each.candidate).setting)
             at_start = "default" if value is None else str(value)
-            rows.append((each.candidate, at_start, group, change(each), change(rate_of(each), UNKNOWN)))
-            kinds.append("none" if group == "not told" else "better" if group == "does not matter" else "worse")
-    head = ("setting", "at the start", "answer", "CPU per document", "indexing rate")
+            rows.append((each.candidate, at_start, ANSWERS[group], change(each), change(rate_of(each), UNKNOWN)))
+            gives = "better" if plan.goal.gain(each.ratio) > 1 else "worse"
+            kinds.append(gives if group == "matters" else "none")
+    head = ("setting", "at the start", "CPU per document", "change", "indexing rate")
     return {"head": head, "rows": rows, "kinds": kinds}
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import exp
 from pathlib import Path
 from statistics import median
@@ -20,7 +21,6 @@ from lab.analysis.tune.confirmation import Confirmation
 from lab.analysis.tune.estimates import Estimates, Fit, Row, pooled, reported, rows
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.goals import METRICS
-from lab.analysis.tune.screening import told_groups
 from lab.analysis.tune.sentences import Findings, findings, headline
 from lab.records.result import Result
 from lab.records.run import Environment
@@ -128,7 +128,17 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     last_s = max((run.ended_s for each in tuned.stages for run in each.suite.runs), default=None)
     results = [run.result for each in tuned.stages for run in each.suite.counted.values()]
     of_mix = sum(row.value is not None for row in tuned.rows)
-    of_search = Findings(plan, complete, tuned.begun, why_void(tuned), confirmation, tuned.mixed, of_mix)
+    of_search = Findings(
+        plan,
+        complete,
+        tuned.begun,
+        why_void(tuned),
+        confirmation,
+        tuned.mixed,
+        of_mix,
+        beyond=frozenset(beyond_bounds(tuned)),
+        gains_unconfirmed=any(tuned.known.shows_gain(c) for each in tuned.searched for c in each.stage.combinations),
+    )
     return TuneResult(
         plan=plan,
         ended_s=last_s,
@@ -144,7 +154,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         confirmation=tuple(confirmation.effects) if confirmation else (),
         mixed=tuned.mixed,
         is_known=of_search.is_known,
-        headline=screening_headline(tuned, of_mix) if plan.screens else headline(of_search),
+        headline=headline(of_search),
         findings=(*findings(of_search), *disturbed(results)),
         not_tried=(*plan.left_out, *never_ran(tuned)),
         risks=tuple(f"{each.name}: {each.risk}" for each in map(plan.candidate, recommended) if each.risk),
@@ -187,7 +197,7 @@ def mixed_effects(tuned: Tuned) -> Iterator[MixedEffect]:
     fit = reported(tuned.rows)
     if fit.errors is None:
         return
-    rate = reported(rows(tuned.searched, METRICS["rate"])) if tuned.plan.screens else None
+    rate = reported(rates) if (rates := rates_of_all(tuned)) else None
     for name in sorted(fit.effects, key=fit.effects.__getitem__, reverse=tuned.plan.goal.more_is_better):
         told = gain_of(fit, name)
         yield MixedEffect(
@@ -200,6 +210,13 @@ def mixed_effects(tuned: Tuned) -> Iterator[MixedEffect]:
         )
 
 
+def rates_of_all(tuned: Tuned) -> list[Row]:
+    """Indexing rates of a screening; empty where a run has none: that is a fast one, whose drain was too short."""
+    rates = list(rows(tuned.searched, METRICS["rate"])) if tuned.plan.screens else []
+    lack = any(rate.value is None and row.value is not None for rate, row in zip(rates, tuned.rows, strict=False))
+    return [] if lack else rates
+
+
 def gain_of(fit: Fit, name: str) -> Gain:
     """Effect of a candidate as a ratio, with its 95 % interval."""
     gain, half = fit.effects[name], fit.half_width(name)
@@ -207,17 +224,25 @@ def gain_of(fit: Fit, name: str) -> Gain:
     return Gain(ratio=exp(gain), low=ends[0], high=ends[1])
 
 
-def screening_headline(tuned: Tuned, runs: int) -> str:
-    """Headline of a screening."""
-    if why := why_void(tuned):
-        return f"This screening is void: {why}."
-    return told_groups(tuned.mixed, len(tuned.plan.candidates), runs)
+def beyond_bounds(tuned: Tuned) -> Iterator[str]:
+    """Candidates that break a bound with all of their interval in the mix."""
+    for bound in tuned.plan.bounds:
+        fit = reported(rows(tuned.searched, bound.metric))
+        for told, name in ((gain_of(fit, name), name) for name in fit.effects):
+            if (
+                told.low is not None
+                and told.high is not None
+                and {*map(bound.is_broken, (told.low, told.high))} == {True}
+            ):
+                yield name
 
 
 def why_void(tuned: Tuned) -> str | None:
-    """Why there is nothing to compare with; `None` where a run of the start is verified."""
-    if any(each.suite.of_variant(START) for each in tuned.stages):
+    """Why there is nothing to compare with; `None` where a run that others are compared with is verified."""
+    if environment_of(tuned) is not None:
         return None
+    if tuned.plan.screens:
+        return "no run is verified; the report of stage 1 says why"
     if any(run.variant == START and not run.warm_up for each in tuned.stages for run in each.suite.runs):
         return "no run of the start is verified; the report of stage 1 says why"
     return "the time was over before a run of the start counted; give it more --minutes"
@@ -229,7 +254,7 @@ def disturbed(results: Sequence[Result]) -> Iterator[str]:
     if taken:
         yield (
             f"Other programs or machines took {median(taken):.0f} % of the cores (median) in {len(taken)} of"
-            f" {quantity(len(results), 'run')}: figures scatter more than on a quiet machine, and rates are lower."
+            f" {quantity(len(results), 'run')}."
         )
 
 
@@ -240,11 +265,15 @@ def loss_percent(result: Result) -> float:
 
 
 def never_ran(tuned: Tuned) -> Iterator[LeftOut]:
-    """Candidates that were planned, and no run of which has come to a figure."""
-    have_run = {name for combination in tried(tuned) for name in combination.combination}
-    for candidate in tuned.plan.candidates:
-        if candidate.name not in have_run:
-            yield LeftOut(name=candidate.name, reason=why_failed(tuned, candidate.name))
+    """Candidates that no run gave a figure of; of a screening, those without an effect, too."""
+    of_mix = (row.combination for row in tuned.rows if row.value is not None)
+    have_run = set(chain(*(each.combination for each in tried(tuned)), *of_mix))
+    told = {each.candidate for each in tuned.mixed} if tuned.plan.screens else have_run
+    for name in (each.name for each in tuned.plan.candidates):
+        if name not in have_run:
+            yield LeftOut(name=name, reason=why_failed(tuned, name))
+        elif name not in told:
+            yield LeftOut(name=name, reason="too few runs tell its effect from those of others")
 
 
 def why_failed(tuned: Tuned, candidate: str) -> str:
@@ -273,7 +302,7 @@ def notes(plan: TunePlan, recommended: Combination, settings: dict[str, JsonValu
 
 
 def environment_of(tuned: Tuned) -> Environment | None:
-    """Machine and software of the start's first run that counts."""
-    runs = (run for each in tuned.stages for run in each.suite.of_variant(START))
-    first = next(runs, None)
+    """Machine and software of the first run that counts: of the start, or, in a screening, of any combination."""
+    runs = (run for each in tuned.stages for run in each.suite.counted.values())
+    first = next((run for run in runs if tuned.plan.screens or run.run.variant == START), None)
     return None if first is None else first.result.environment

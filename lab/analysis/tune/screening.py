@@ -11,8 +11,13 @@ MORE, LESS = 1.15, 0.85
 Group = Literal["matters", "does not matter", "not told"]
 TITLES: Mapping[Group, str] = {
     "matters": "Cost or give more than 15 % of Elasticsearch's CPU per document",
-    "does not matter": "Do not matter (within ±15 %)",
+    "does not matter": "Change it by less than 15 %",
     "not told": "Could not be told",
+}
+ANSWERS: Mapping[Group, str] = {
+    "matters": "more than 15 %",
+    "does not matter": "less than 15 %",
+    "not told": "could not be told",
 }
 OF_THE_SCREENING = (
     "On average over both levels of the other settings: a least-squares fit to all runs, or of each setting by itself"
@@ -53,7 +58,7 @@ def told_groups(effects: Iterable[MixedEffect], settings: int, runs: int) -> str
     names = ", ".join(each.candidate for each in groups["matters"])
     return (
         f"Of {settings} settings {sizes['matters']} cost or give more than 15 % of Elasticsearch's CPU per"
-        f" document{names and f' ({names})'}, {sizes['does not matter']} do not matter, and"
+        f" document{names and f' ({names})'}, {sizes['does not matter']} change it by less, and"
         f" {settings - sizes['matters'] - sizes['does not matter']} could not be told by {quantity(runs, 'run')}."
     )
 

@@ -1,13 +1,14 @@
 """Sentences of a tune, the same on the terminal and in the report, each with its predicate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 
 from lab.analysis.statistics.effects import SAME, change_text, interval_text
 from lab.analysis.tune.confirmation import Confirmation
-from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, keeps
+from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, LEAST_GAIN, keeps
 from lab.analysis.tune.goals import LABELS, METRICS
+from lab.analysis.tune.screening import told_groups
 from lab.records.suite import Effect
 from lab.records.tune import Bound, Gain, Goal, GoalName, MixedEffect, TunePlan, combination_name
 
@@ -38,7 +39,9 @@ class Findings:
         void: Why there is nothing to compare with; `None` where a run of the start is verified.
         confirmation: Of what was chosen; `None` where nothing was, or it has not ended.
         mixed: What each candidate gives in combinations drawn at random.
-        runs: Of the mix.
+        runs: Of the mix, that came to a figure.
+        beyond: Candidates that the mix shows to break a bound.
+        gains_unconfirmed: Whether a combination was shown to gain before the confirmation.
     """
 
     plan: TunePlan
@@ -48,24 +51,29 @@ class Findings:
     confirmation: Confirmation | None
     mixed: Sequence[MixedEffect] = ()
     runs: int = 0
+    beyond: Collection[str] = ()
+    gains_unconfirmed: bool = False
 
     @property
     def is_known(self) -> bool:
-        """Check that "nothing better was found" excludes a gain of more than 15 % by any candidate, or by the choice.
+        """Check that "nothing better was found" excludes a gain of more than 15 % by the choice, or by any candidate.
 
-        With bounds, a candidate that gains may have been left out for one of them.
+        Without a choice, as where there was no time to confirm one, nothing must be shown to gain anything either, but
+        for what breaks a bound.
         """
         found, goal = self.confirmation, self.plan.goal
         if found is not None:
             large = found.goal is None or found.blocks < LEAST_CONFIRM_BLOCKS or may_be_large(goal, found.goal)
             return found.is_better or found.broken is not None or found.gain is not None or not large
-        by_name = {each.candidate: each for each in self.mixed}
-        known = [by_name[each.name] for each in self.plan.candidates if each.name in by_name]
-        passed = [each for each in known if self.plan.bounds and is_shown(each)]
-        return self.runs == 0 or (
-            len(known) == len(self.plan.candidates)
-            and not any(may_be_large(goal, each) for each in known if each not in passed)
-        )
+        unknown = {each.name for each in self.plan.candidates} - {each.candidate for each in self.mixed}
+        large = any(may_be_large(goal, each) for each in self.mixed if each.candidate not in self.beyond)
+        return not (unknown or large or self.gaining or self.gains_unconfirmed)
+
+    @property
+    def gaining(self) -> list[MixedEffect]:
+        """Candidates that the mix shows to gain more than is worth pursuing, and not to break a bound."""
+        inside = (each for each in self.mixed if each.candidate not in self.beyond and is_shown(each))
+        return [each for each in inside if log(self.plan.goal.gain(each.ratio)) > LEAST_GAIN]
 
 
 def may_be_large(goal: Goal, effect: Effect | MixedEffect) -> bool:
@@ -73,13 +81,6 @@ def may_be_large(goal: Goal, effect: Effect | MixedEffect) -> bool:
     if effect.low is None or effect.high is None:
         return not isinstance(effect, Effect) or len(set(effect.ratios)) != 1
     return max(log(goal.gain(effect.low)), log(goal.gain(effect.high))) > LARGE
-
-
-def is_large(goal: Goal, effect: MixedEffect) -> bool:
-    """Check that all of an effect's interval is a gain of more than 15 %."""
-    if effect.low is None or effect.high is None:
-        return False
-    return min(log(goal.gain(effect.low)), log(goal.gain(effect.high))) > LARGE
 
 
 def change(effect: Effect | Gain | MixedEffect | None, unknown: str = "not known") -> str:
@@ -94,27 +95,36 @@ def change(effect: Effect | Gain | MixedEffect | None, unknown: str = "not known
 
 
 def headline(search: Findings) -> str:
-    """Headline: the confirmed choice, or the reason to keep the start."""
+    """Headline: the confirmed choice, or the reason to keep the start; of a screening, how many settings matter."""
     if not search.complete:
         begun = "1 stage has" if search.stages == 1 else f"{search.stages} stages have"
         return f"Not finished: {begun} begun; resume it."
     if search.void:
-        return f"This tune is void: {search.void}."
-    if search.confirmation is None:
-        within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
-        if not search.is_known:
-            if large := [each for each in search.mixed if is_large(search.plan.goal, each)]:
-                shown = "; ".join(f"{each.candidate} {change(each)}" for each in large)
-                return (
-                    f"Not confirmed: {LABELS[search.plan.goal.name]} on average over the other settings, by"
-                    f" {search.runs} runs: {shown}. Keep the start until more minutes tell."
-                )
-            return (
-                f"Not known: {search.runs} runs tell too little to say that nothing is better than the start{within};"
-                " more minutes tell more."
-            )
+        return f"This {'screening' if search.plan.screens else 'tune'} is void: {search.void}."
+    if search.confirmation is not None:
+        return of_choice(search.confirmation, is_known=search.is_known)
+    if not search.runs:
+        return f"Not known: no run of a combination has a figure of {LABELS[search.plan.goal.name]}."
+    if search.plan.screens:
+        return told_groups(search.mixed, len(search.plan.candidates), search.runs)
+    return without_choice(search)
+
+
+def without_choice(search: Findings) -> str:
+    """Sentence on a search that has confirmed nothing, by what its mix tells."""
+    if search.gaining:
+        shown = "; ".join(f"{each.candidate} {change(each)}" for each in search.gaining)
+        return (
+            f"Not confirmed: {LABELS[search.plan.goal.name]} on average over the other settings, by {search.runs} runs:"
+            f" {shown}. {UNTIL}"
+        )
+    within = " within " + " and ".join(bound.text for bound in search.plan.bounds) if search.plan.bounds else ""
+    if search.is_known:
         return f"Nothing better than the start was found{within}. {KEEP}"
-    return of_choice(search.confirmation, is_known=search.is_known)
+    return (
+        f"Not known: {search.runs} runs tell too little to say that nothing is better than the start{within}; more"
+        " minutes tell more."
+    )
 
 
 def of_choice(found: Confirmation, *, is_known: bool) -> str:
@@ -130,8 +140,7 @@ def of_choice(found: Confirmation, *, is_known: bool) -> str:
         return f"{word}: {label} {change(found.gain)} against the start, {blocks}. {luck(found)}Change {name}."
     measured = f"{name} gives {label} {change(found.goal)} {blocks}"
     if found.broken is not None:
-        by_bound = found.on(found.broken.metric)
-        return f"Not confirmed: {measured}, but breaks {found.broken.text}: {change(by_bound)}. {KEEP}"
+        return f"Not confirmed: {measured}, but {of_bound(found.broken, found.on(found.broken.metric))} {KEEP}"
     if found.gain is not None:
         return f"Not confirmed: {measured}, but the start differs from itself by {change(found.check)}. {KEEP}"
     unknown = f"Not known: {measured}. It may gain more than 15 %, or nothing; more minutes tell more."

@@ -124,7 +124,7 @@ def test_a_bound_beyond_which_the_estimate_lies_is_broken(finished: Finished) ->
     vars(beyond)["confirmation"] = replace(tuned.confirmation, plan=plan, effects=effects)
     made = tune_result(beyond, ended=True)
     assert (made.is_confirmed, made.recommended) == (False, ())
-    assert "but breaks size<=1.1x: +14 %" in made.headline
+    assert "but size<=1.1x is broken: +14 %" in made.headline
 
 
 def test_the_recommended_profile_can_be_run(finished: Finished) -> None:
@@ -221,11 +221,19 @@ def test_runs_that_others_have_disturbed_are_told(message: MakeMessage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("runs", "reason"),
-    [((), "the time was over"), ((WARM_UP,), "the time was over"), ((WARM_UP, BROKEN), "the report of stage 1")],
+    ("screens", "runs", "reason"),
+    [
+        (False, (), "the time was over"),
+        (False, (WARM_UP,), "the time was over"),
+        (False, (WARM_UP, BROKEN), "the report of stage 1"),
+        (True, (WARM_UP, BROKEN), "no run is verified"),
+    ],
 )
-def test_a_start_that_never_ran_is_not_told_as_one_that_failed(runs: tuple[SuiteRun, ...], reason: str) -> None:
-    """The report of the stage would say nothing; warm-up runs do not count."""
-    tuned: Any = SimpleNamespace(stages=[SimpleNamespace(suite=SimpleNamespace(runs=runs, of_variant=lambda _: []))])
+def test_a_start_that_never_ran_is_not_told_as_one_that_failed(
+    runs: tuple[SuiteRun, ...], reason: str, *, screens: bool
+) -> None:
+    """The report of the stage would say nothing; warm-up runs do not count. A screening needs no run of the start."""
+    suite = SimpleNamespace(runs=runs, counted={})
+    tuned: Any = SimpleNamespace(plan=SimpleNamespace(screens=screens), stages=[SimpleNamespace(suite=suite)])
 
     assert reason in str(why_void(tuned))

@@ -35,8 +35,9 @@ def a_plan(goal: str = "rate", bounds: tuple[Bound, ...] = ()) -> TunePlan:
 def without_confirmation(
     plan: TunePlan, *, complete: bool = True, stages: int = 3, void: str | None = None
 ) -> Findings:
-    """A search that has confirmed nothing."""
-    return Findings(plan, complete=complete, stages=stages, void=void, confirmation=None)
+    """A search that has confirmed nothing, and whose mix shows that its candidate gives nothing."""
+    mixed = (a_mixed("a", 0.94, 1.06, 1.0),)
+    return Findings(plan, complete=complete, stages=stages, void=void, confirmation=None, mixed=mixed, runs=9)
 
 
 def search(
@@ -128,6 +129,11 @@ def a_mixed(name: str, low: float | None, high: float | None, ratio: float = 1.7
             id="a bound is broken",
         ),
         pytest.param(
+            search({"rate": (0.3, 0.01)}, bounds=(WITHIN_SIZE,)),
+            ("Not confirmed", "+35 % (+34 % to +36 %)", 8, "size<=1.1x", "was not measured", "Keep the start"),
+            id="a bound was not measured",
+        ),
+        pytest.param(
             search({"rate": (0.02, 0.1)}),
             ("Not confirmed", "+2.0 % (-6.7 % to +12 %)", 8, "Keep the start"),
             id="not shown",
@@ -138,19 +144,44 @@ def a_mixed(name: str, low: float | None, high: float | None, ratio: float = 1.7
             id="it may be anything",
         ),
         pytest.param(
-            replace(without_confirmation(a_plan()), runs=7),
+            replace(without_confirmation(a_plan()), runs=7, mixed=()),
             ("Not known", 7),
             id="a mix that tells nothing",
         ),
         pytest.param(
-            replace(
-                without_confirmation(a_plan()), runs=9, mixed=(a_mixed("a", 1.16, 2.5), a_mixed("b", 1.14, 2.5, 1.7))
-            ),
-            ("Not confirmed", "a +70 % (+16 % to +150 %)", 9, "Keep the start"),
-            id="a mix that tells one gain of more than 15 %",
+            replace(without_confirmation(a_plan()), runs=0, mixed=()),
+            ("Not known", "no run", "indexing rate"),
+            id="a mix without a figure",
         ),
         pytest.param(
-            replace(without_confirmation(a_plan("cpu")), runs=9, mixed=(a_mixed("a", 1.16, 2.5),)),
+            replace(without_confirmation(a_plan()), mixed=(a_mixed("a", 1.16, 2.5), a_mixed("b", 0.99, 2.5, 1.7))),
+            ("Not confirmed", "a +70 % (+16 % to +150 %)", 9, "Keep the start"),
+            id="a mix that tells a large gain",
+        ),
+        pytest.param(
+            replace(without_confirmation(a_plan()), mixed=(a_mixed("a", 1.08, 1.14, 1.11),)),
+            ("Not confirmed", "a +11 % (+8.0 % to +14 %)", 9, "Keep the start"),
+            id="a mix that tells a smaller gain",
+        ),
+        pytest.param(
+            replace(without_confirmation(a_plan(bounds=(WITHIN_SIZE,))), mixed=(a_mixed("a", 1.16, 2.5),)),
+            ("Not confirmed", "a +70 % (+16 % to +150 %)", 9, "Keep the start"),
+            id="a gain within a bound",
+        ),
+        pytest.param(
+            replace(
+                without_confirmation(a_plan(bounds=(WITHIN_SIZE,))), mixed=(a_mixed("a", 1.16, 2.5),), beyond={"a"}
+            ),
+            ("Nothing better", "size<=1.1x", "Keep the start"),
+            id="a gain beyond a bound",
+        ),
+        pytest.param(
+            replace(without_confirmation(a_plan()), gains_unconfirmed=True),
+            ("Not known", 9),
+            id="combinations that gain more than their parts",
+        ),
+        pytest.param(
+            replace(without_confirmation(a_plan("cpu")), mixed=(a_mixed("a", 1.16, 2.5),)),
             ("Nothing better", "Keep the start"),
             id="a mix that tells a loss",
         ),
