@@ -8,9 +8,11 @@ from fnmatch import fnmatchcase
 
 from lab.clients.connect import Part, topics_read
 from lab.clients.target import topics_of, worker_of
+from lab.console import CONTROLS
 from lab.endpoints import Access, Endpoints, is_secret
 from lab.errors import ProfileError, StackError
 from lab.monitor.connect import causes_in, innermost
+from lab.profiles.connector_keys import value_as_read
 from lab.profiles.problems import suggestion
 
 MATTERS = re.compile(
@@ -27,7 +29,6 @@ KAFKAS_POLL = "500"
 """`max.poll.records` by default (Kafka's `ConsumerConfig`); the worker's own file may say otherwise."""
 USER_INFO = re.compile(r"//(?:(?!//)[^\s\"'])*@")
 """User and password of a URL, which may hold a slash or an at sign that nobody has escaped."""
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 ANSWER_TIMEOUT_S = 10.0
 SHORTEST_SECRET = 4
 """Characters; a shorter value is found in any text."""
@@ -92,7 +93,7 @@ class InspectedConnector:
 
     def whole(self, name: str) -> int | None:
         """A setting in effect as a whole number; `None` where it is none."""
-        value = (self.value(name) or "").strip()
+        value = self.value(name) or ""
         return int(value) if re.fullmatch(r"[0-9]+", value) else None
 
     @property
@@ -149,7 +150,7 @@ def read_connector(endpoints: Endpoints, name: str) -> InspectedConnector:
 def settings_of(config: Mapping[str, str], defaults: Mapping[str, str | None]) -> dict[str, Setting]:
     """The settings that matter, as they are in effect; secrets are not among them."""
     found = {
-        name: Setting(USER_INFO.sub("//", value), name not in config)
+        name: Setting(value_as_read(name, USER_INFO.sub("//", value)), name not in config)
         for name, value in sorted({**defaults, **config}.items())
         if value and MATTERS.fullmatch(name) and not is_secret(name)
     }
@@ -171,7 +172,7 @@ def cleaner(config: Mapping[str, str], hide: Callable[[str], str] = str) -> Call
 def reason_in(part: Part, clean: Callable[[str], str]) -> str | None:
     """Innermost cause in a trace; `None` without a trace."""
     # A cause may repeat a document, and a terminal obeys control characters.
-    return CONTROL.sub(" ", clean(innermost(causes_in(part.trace))))[:300] if part.trace else None
+    return CONTROLS.sub(" ", clean(innermost(causes_in(part.trace))))[:300] if part.trace else None
 
 
 def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:
@@ -195,22 +196,19 @@ def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:
 
 
 def routed(config: Mapping[str, str], topic: str) -> str:
-    """The topic's name behind Kafka's two transforms that change it, with `*` for a date."""
+    """The topic's name behind Kafka's two transforms that change it, with `*` for a date.
+
+    `RegexRouter` renames a topic of which the whole name matches (`$1` is a group); one whose pattern Python cannot
+    read is taken not to match.
+    """
     for alias in filter(None, (alias.strip() for alias in config.get("transforms", "").split(","))):
         kind = config.get(f"transforms.{alias}.type", "").rpartition(".")[2]
         if kind == "RegexRouter":
             pattern, to = (config.get(f"transforms.{alias}.{key}", "") for key in ("regex", "replacement"))
-            topic = expanded(pattern, to, topic)
+            with suppress(re.error):
+                match = re.fullmatch(pattern, topic)
+                topic = match.expand(re.sub(r"\$(\d)", r"\\g<\1>", to)) if match else topic
         elif kind == "TimestampRouter":
             template = config.get(f"transforms.{alias}.topic.format", "${topic}-${timestamp}")
             topic = template.replace("${topic}", topic).replace("${timestamp}", "*")
     return topic
-
-
-def expanded(pattern: str, replacement: str, topic: str) -> str:
-    """A topic as `RegexRouter` renames it: the whole name must match, `$1` is a group; unchanged if Python cannot."""
-    try:
-        match = re.fullmatch(pattern, topic)
-        return match.expand(re.sub(r"\$(\d)", r"\\\1", replacement)) if match else topic
-    except re.error:
-        return topic

@@ -1,15 +1,17 @@
 """Figures of the watched window, out of its readings; a figure that the readings do not give is `None`."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
 from lab.analysis.figures.rates import growth, mean
-from lab.inspect.readings import GAUGES, Copy, Ingest, Reading
+from lab.inspect.readings import GAUGES, PASSED, TOOK, Copy, Reading
 
+Grown = list[tuple[Copy, dict[str, int]]]
+"""Copies of shards, each with the growth of its counters."""
 OTHERS = 2.0
 """Commits and documents are not counted at the same instants, so that their rates differ somewhat."""
 
@@ -167,14 +169,15 @@ def figures_of(readings: Sequence[Reading], drained: Collection[str] = ()) -> Fi
         drained: Partitions whose offsets behind the committed one hold no records.
     """
     stretch, begun_again = longest_stretch(readings)
+    copies = grown(stretch)
     return Figures(
         window_s=lasted_s(stretch),
         watched_s=lasted_s(readings),
         begun_again=begun_again,
         letters=growth(reading.dead_letters for reading in stretch),
-        nodes=nodes_of(stretch),
+        nodes=nodes_of(stretch, copies),
         **of_topics(stretch, drained),
-        **of_shards(stretch),
+        **of_shards(stretch, copies),
         **of_sink(stretch),
     )
 
@@ -185,7 +188,7 @@ def longest_stretch(readings: Sequence[Reading]) -> tuple[list[Reading], list[st
     What a node, a shard's copy or a task counted between the reading before and its end is lost. A sum over the whole
     watch would be too small, and nothing would show by how much.
     """
-    known: dict[tuple[str, str, str], int] = {}
+    known: dict[tuple[str, str, Hashable], int] = {}
     held: set[tuple[str, str, bool]] = set()
     stretches: list[list[Reading]] = [[]]
     begun_again: set[str] = set()
@@ -202,23 +205,18 @@ def longest_stretch(readings: Sequence[Reading]) -> tuple[list[Reading], list[st
     return max(filter(None, stretches), key=lasted_s), sorted(begun_again)
 
 
-def counters_of(reading: Reading) -> dict[tuple[str, str, str], int]:
+def counters_of(reading: Reading) -> dict[tuple[str, str, Hashable], int]:
     """Numbers of a reading that fall only where their server begins to count again; the place comes first.
 
     A node keeps its id when it is started again (`NodeEnvironment` stores it), so that its uptime tells.
     """
-    partitions, nodes = reading.kafka.partitions if reading.kafka else {}, reading.nodes or {}
-    counted: list[tuple[str, str, Mapping[str, int]]] = [
+    counted: list[tuple[str, str, Mapping[Any, int]]] = [
         *((copy.shard, copy.node, copy.counters) for copy in reading.copies or ()),
-        *((node.name, key, node.figures) for key, node in nodes.items()),
-        *(
-            (node.name, f"{key} {name}", {"": of.documents} | {str(place): ms for place, ms in of.processors.items()})
-            for key, node in nodes.items()
-            for name, of in node.ingest.items()
-        ),
-        *((place, "", {"end": end, "committed": committed}) for place, (end, committed) in partitions.items()),
+        *((node.name, key, {**node.figures, **node.ingest}) for key, node in (reading.nodes or {}).items()),
         ("the sink's metrics", "", {"bulk_requests": reading.sink.bulk_requests} if reading.sink else {}),
     ]
+    if reading.kafka:
+        counted += [(place, "", dict(enumerate(offsets))) for place, offsets in reading.kafka.partitions.items()]
     return {
         (place, key, name): value
         for place, key, counters in counted
@@ -265,7 +263,7 @@ def of_partition(offsets: Sequence[tuple[float, tuple[int, int] | None]]) -> tup
     return rate, waited if end > committed else 0
 
 
-def grown(readings: Sequence[Reading]) -> list[tuple[Copy, dict[str, int]]]:
+def grown(readings: Sequence[Reading]) -> Grown:
     """Each copy at the last reading, and the growth of its counters on that node; a later copy began at zero."""
     known = [reading.copies for reading in readings if reading.copies is not None]
     if len(known) < 2:
@@ -278,9 +276,8 @@ def grown(readings: Sequence[Reading]) -> list[tuple[Copy, dict[str, int]]]:
     ]
 
 
-def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
+def of_shards(readings: Sequence[Reading], copies: Grown) -> dict[str, Any]:
     """Figures of the shards, and of ingest pipelines per document of theirs."""
-    copies = grown(readings)
     if not copies:
         return {}
     read = [reading for reading in readings if reading.copies is not None]
@@ -314,21 +311,19 @@ def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
     known = [reading.nodes for reading in readings if reading.nodes]
     if len(known) < 2 or not any(node.ingest for node in known[-1].values()):
         return {}
-    passed, spent_ms, each_ms = Counter[str](), Counter[str](), Counter[tuple[str, int, str]]()
-    is_same = True
-    for key, node in known[-1].items():
-        earlier = known[0][key].ingest if key in known[0] else {}
-        for name, last in node.ingest.items():
-            first = earlier.get(name, Ingest(0, 0))
-            passed[name] += last.documents - first.documents
-            spent_ms[name] += last.time_ms - first.time_ms
-            is_same &= name not in earlier or first.processors.keys() == last.processors.keys()
-            for listed, ms in last.processors.items():
-                each_ms[(name, *listed)] += ms - first.processors.get(listed, 0)
-    parts = {name: min(1.0, documents / max(1, many)) for name, many in passed.items()}
-    ingest_ms = sum(ms * parts[name] for name, ms in spent_ms.items())
-    costs = [(ms * parts[pipeline], pipeline, place, name) for (pipeline, place, name), ms in each_ms.items()]
-    most_ms, pipeline, place, name = max(costs, default=(0.0, "", 0, ""))
+    first, last = known[0], known[-1]
+    grown_by, is_same = Counter[tuple[str, int, str]](), True
+    for key, node in last.items():
+        earlier = first[key].ingest if key in first else {}
+        grown_by.update(node.ingest)
+        grown_by.subtract(earlier)
+        is_same &= not earlier or earlier.keys() == node.ingest.keys()
+    parts = {of[0]: min(1.0, documents / max(1, passed)) for of, passed in grown_by.items() if of[1:] == PASSED}
+    spent_ms = {of: ms * parts[of[0]] for of, ms in grown_by.items() if of[1:] != PASSED}
+    ingest_ms = sum(ms for of, ms in spent_ms.items() if of[1:] == TOOK)
+    most_ms, (pipeline, place, name) = max(
+        ((ms, of) for of, ms in spent_ms.items() if of[1]), default=(0.0, ("", 0, ""))
+    )
     slowest = Processor(pipeline, name, place, min(1.0, most_ms / ingest_ms)) if most_ms and ingest_ms else None
     return {
         "ingest_time_s": ingest_ms / 1000,
@@ -337,11 +332,10 @@ def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
     }
 
 
-def nodes_of(readings: Sequence[Reading]) -> list[NodeFigures]:
+def nodes_of(readings: Sequence[Reading], copies: Grown) -> list[NodeFigures]:
     """Figures of each data node, by name."""
     read = [reading for reading in readings if reading.nodes]
     known = [reading.nodes for reading in read if reading.nodes]
-    copies = grown(readings)
     found = []
     for key, last in (known[-1] if known else {}).items():
         if not last.has_data:

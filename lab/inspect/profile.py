@@ -19,7 +19,7 @@ from lab.inspect.connector import POLL, InspectedConnector
 from lab.inspect.index import InspectedIndex
 from lab.inspect.limits import Pipeline
 from lab.profiles import load_profile
-from lab.profiles.connector_keys import known_keys, value_as_read
+from lab.profiles.connector_keys import known_keys
 from lab.profiles.index_settings import expected_value, known_settings
 
 MOST_BYTES = 1_000_000_000
@@ -234,7 +234,7 @@ def sink_config(connector: InspectedConnector, index: InspectedIndex) -> dict[st
         name: setting.value
         for name, setting in connector.settings.items()
         # The template of the lab sets how much a poll reads, so that the connector's must be stated.
-        if is_shared(name) and (name == POLL or value_as_read(name, setting.value) != known_keys()[name].default)
+        if is_shared(name) and (name == POLL or setting.value != known_keys()[name].default)
     }
     if not has_ids(connector, index):
         # Our sink refuses to delete by keys that it ignores; a sample has no tombstones.

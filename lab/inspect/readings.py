@@ -65,8 +65,10 @@ NODE = {
     "disk_time_ms": "fs.io_stats.total.io_time_in_millis",
 }
 """Figures of one node → path in `_nodes/stats`. The disk's is a sum over all devices (`FsInfo.IoStats`)."""
-INGEST = ("count", "time_in_millis", "processors.*.stats.time_in_millis")
-"""Paths below an ingest pipeline of `_nodes/stats`. Source: `IngestStats.toXContent` of 7.17 to 9.5."""
+PASSED, TOOK = (0, "count"), (0, "time_in_millis")
+"""Documents of an ingest pipeline, and their time in it. Source: `IngestStats.toXContent` of 7.17 to 9.5."""
+INGEST = (PASSED[1], TOOK[1], f"processors.*.stats.{TOOK[1]}")
+"""Paths below an ingest pipeline of `_nodes/stats`."""
 GAUGES = ("cpu_percent", "process_cpu_percent", "write_threads", "write_active", "write_queue", "merging")
 """Figures that go up and down; all others only grow, until their server begins to count again."""
 
@@ -80,26 +82,19 @@ class Copy(NamedTuple):
     counters: Mapping[str, int]
 
 
-class Ingest(NamedTuple):
-    """An ingest pipeline on one node: documents that passed it, and their time in it.
+class Node(NamedTuple):
+    """One node, which need not be a data node.
 
     Attributes:
-        processors: Time in each, by its place from 1 on and its name, `type:tag` or `type`.
+        ingest: Of the watched ingest pipelines, by pipeline, place and name. `PASSED` and `TOOK` are of a whole
+            pipeline; times of its processors have their places from 1 on and their names, `type:tag` or `type`.
     """
-
-    documents: int
-    time_ms: int
-    processors: Mapping[tuple[int, str], int] = {}
-
-
-class Node(NamedTuple):
-    """One node, which need not be a data node; `ingest` is by name of the pipeline."""
 
     name: str
     host: str
     roles: Sequence[str]
     figures: Mapping[str, int]
-    ingest: Mapping[str, Ingest]
+    ingest: Mapping[tuple[str, int, str], int]
     disks: int = 1
 
     @property
@@ -245,7 +240,7 @@ def read_nodes(cluster: ElasticsearchClient, pipelines: Sequence[str]) -> dict[s
             stats.get("host", key),
             stats.get("roles", ()),
             figures_at(stats, NODE),
-            {name: ingest_of(of) for name, of in stats.get("ingest", {}).get("pipelines", {}).items()},
+            ingest_of(stats.get("ingest", {}).get("pipelines", {})),
             len(stats.get("fs", {}).get("io_stats", {}).get("devices", ())),
         )
         for key, stats in answer_of(cluster, path, patience_s=0).get("nodes", {}).items()
@@ -305,14 +300,13 @@ def figures_at(stats: Any, paths: Mapping[str, str]) -> dict[str, int]:
     return found
 
 
-def ingest_of(stats: Mapping[str, Any]) -> Ingest:
-    """An ingest pipeline of `_nodes/stats`; each processor is an object with its name as the only key."""
-    processors = {
-        (place, name): of["stats"]["time_in_millis"]
-        for place, each in enumerate(stats.get("processors", ()), 1)
-        for name, of in each.items()
-    }
-    return Ingest(stats["count"], stats["time_in_millis"], processors)
+def ingest_of(pipelines: Mapping[str, Any]) -> dict[tuple[str, int, str], int]:
+    """Ingest pipelines of `_nodes/stats`; each processor is an object with its name as the only key."""
+    found = {(name, *figure): stats[figure[1]] for name, stats in pipelines.items() for figure in (PASSED, TOOK)}
+    for name, stats in pipelines.items():
+        for place, each in enumerate(stats.get("processors", ()), 1):
+            found |= {(name, place, processor): of["stats"][TOOK[1]] for processor, of in each.items()}
+    return found
 
 
 def watch(

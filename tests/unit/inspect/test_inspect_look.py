@@ -22,7 +22,7 @@ from lab.inspect import look as looking
 from lab.inspect import readings
 from lab.inspect.limits import Pipeline, bottleneck_of
 from lab.inspect.look import look
-from lab.inspect.readings import Ingest, PipelineReader, Reading, ingest_of, watch
+from lab.inspect.readings import PipelineReader, Reading, ingest_of, watch
 from lab.records.samples import KafkaSample
 from tests.unit.http_server import serving
 from tests.unit.inspect.pipelines import ONE_TASK
@@ -279,9 +279,10 @@ def test_processors_are_told_apart_by_place_and_name() -> None:
         for name, ms in (("set", 7), ("grok:line", 11), ("set", 1))
     ]
 
-    read = ingest_of({"count": 3, "time_in_millis": 20, "processors": listed})
+    read = ingest_of({"p": {"count": 3, "time_in_millis": 20, "processors": listed}})
 
-    assert read == Ingest(3, 20, {(1, "set"): 7, (2, "grok:line"): 11, (3, "set"): 1})
+    whole = {("p", 0, "count"): 3, ("p", 0, "time_in_millis"): 20}
+    assert read == whole | {("p", 1, "set"): 7, ("p", 2, "grok:line"): 11, ("p", 3, "set"): 1}
 
 
 def test_opensearch_s_times_of_ingest_pipelines_are_not_taken(served: Served) -> None:
