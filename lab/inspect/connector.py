@@ -17,6 +17,7 @@ from lab.profiles.problems import suggestion
 
 MATTERS = re.compile(
     r"batch\.size|bulk\.size\.bytes|bulk\.by\.shard|linger\.ms|max\.in\.flight\.requests|max\.buffered\.(records|bytes)"
+    r"|bulk\.max\.(size|operations\.size|concurrent\.requests)"
     r"|max\.(documents|bytes)\.per\.second|flush\.timeout\.ms|flush\.synchronously|max\.retries|retry\.backoff\.ms"
     r"|connection\.compression|consumer\.override\.(max\.poll|fetch|max\.partition|receive)\.[a-z.]+"
     r"|(key|value|header)\.converter(\.schemas\.enable)?|transforms|errors\.tolerance|key\.ignore|(index\.)?write\.method"
@@ -29,6 +30,8 @@ KAFKAS_POLL = "500"
 """`max.poll.records` by default (Kafka's `ConsumerConfig`); the worker's own file may say otherwise."""
 USER_INFO = re.compile(r"//(?:(?!//)[^\s\"'])*@")
 """User and password of a URL, which may hold a slash or an at sign that nobody has escaped."""
+UNNAMEABLE = re.compile(r"^[-_+]")
+"""Character that no index may begin with, so that sinks leave it out."""
 ANSWER_TIMEOUT_S = 10.0
 SHORTEST_SECRET = 4
 """Characters; a shorter value is found in any text."""
@@ -79,7 +82,8 @@ class InspectedConnector:
 
     def topics_into(self, index: str) -> tuple[str, ...]:
         """Topics whose records go to an index, or to a data stream that it is of; all where none is known to."""
-        names = index, re.sub(r"^\.ds-(.+)-\d{4}\.\d\d\.\d\d-\d{6}$", r"\1", index)
+        # OpenSearch puts no date between (`DataStream.getDefaultBackingIndexName` of both).
+        names = index, re.sub(r"^\.ds-(.+?)(-\d{4}\.\d\d\.\d\d)?-\d{6}$", r"\1", index)
         found = [
             topic
             for topic, patterns in self.by_topic.items()
@@ -95,6 +99,10 @@ class InspectedConnector:
         """A setting in effect as a whole number; `None` where it is none."""
         value = self.value(name) or ""
         return int(value) if re.fullmatch(r"[0-9]+", value) else None
+
+    def first_whole(self, names: Sequence[str]) -> tuple[str, int | None]:
+        """The first of these settings that is known as a whole number, and that; else the first name and `None`."""
+        return next(((name, value) for name in names if (value := self.whole(name)) is not None), (names[0], None))
 
     @property
     def running_tasks(self) -> int:
@@ -178,9 +186,9 @@ def reason_in(part: Part, clean: Callable[[str], str]) -> str | None:
 def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:
     """Index, alias, data stream or pattern that the records of a topic go to.
 
-    Source: `index.name` and data streams as in connect/README.md; the other connectors put the topic into lower case
-    (`convertTopicToIndexName` in each) and share `topic.to.external.resource.mapping` and `data.stream.*`. Of the
-    transforms, Kafka's `RegexRouter` and `TimestampRouter` are followed.
+    Source: `index.name` and data streams as in connect/README.md; `convertTopicToIndexName` of the other connectors,
+    whose data streams are `data.stream.type` and so on (Confluent) or `data.stream.enabled` and `data.stream.prefix`
+    (Aiven for OpenSearch). Of the transforms, Kafka's `RegexRouter` and `TimestampRouter` are followed.
     """
     topic = routed(config, topic)
     listed = config.get("topic.to.external.resource.mapping") or config.get("topic.index.map") or ""
@@ -188,11 +196,13 @@ def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:
     if topic in mapped:
         return [mapped[topic]]
     kind, dataset = config.get("data.stream.type", "none").lower(), config.get("data.stream.dataset", "")
+    template, prefix = config.get("index.name", "${topic}"), config.get("data.stream.prefix")
     if kind != "none" and dataset:
         template = f"{kind}-{dataset}-{config.get('data.stream.namespace', '${topic}')}"
-    else:
-        template = config.get("index.name", "${topic}")
-    return [re.sub(r"\{[^}]*\}", "*", template.replace("${topic}", topic)).lower()]
+    elif prefix and config.get("data.stream.enabled", "").strip().lower() == "true":
+        template, topic = f"{prefix}-${{topic}}", UNNAMEABLE.sub("", topic)
+    name = re.sub(r"\{[^}]*\}", "*", template.replace("${topic}", topic)).lower()
+    return [UNNAMEABLE.sub("", name)]
 
 
 def routed(config: Mapping[str, str], topic: str) -> str:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from lab.analysis.figures.rates import growth, mean
+from lab.analysis.figures.rates import growth, mean, sum_of_all
 from lab.inspect.readings import GAUGES, PASSED, TOOK, Copy, Reading
 
 Grown = list[tuple[Copy, dict[str, int]]]
@@ -78,6 +78,7 @@ class Figures:
         index_time_s, refresh_time_s: Time on all copies.
         merge_time_s: Time that merges worked which ended, on all copies; `merging` were under way on average.
         ingest_time_s: Time spent in ingest pipelines; `ingest_ms` per document.
+        replicated: Indices of which a node has a replica; `None` where that is not known.
         slowest_processor: The one that took most of that; `None` where a pipeline was replaced meanwhile, too.
         sink_bulk_documents, sink_bulk_bytes, sink_bulk_ms, in_flight: By the sink's own metrics, where they are read.
     """
@@ -106,6 +107,7 @@ class Figures:
     ingest_ms: float | None = None
     slowest_processor: Processor | None = None
     shard_documents: Mapping[str, int] = field(default_factory=dict)
+    replicated: Sequence[str] | None = None
     nodes: Sequence[NodeFigures] = ()
     sink_bulk_documents: float | None = None
     sink_bulk_bytes: float | None = None
@@ -234,14 +236,15 @@ def of_topics(readings: Sequence[Reading], drained: Collection[str] = ()) -> dic
     arrival_rate = (last.end_offset - first.end_offset) / (last_s - first_s)
     # Tasks commit one after the other: a rate over all partitions would count one's minute in the time of two readings.
     known_of = {place: [(at_s, sample.partitions.get(place)) for at_s, sample in known] for place in last.partitions}
-    of_each = [(0.0, 0) if place in drained else of_partition(offsets) for place, offsets in known_of.items()]
-    rate = None if any(each is None for each, _ in of_each) else sum(each or 0.0 for each, _ in of_each)
+    of_each = {place: of_partition(offsets) for place, offsets in known_of.items()}
+    of_each |= {place: (0.0, 0) for place, (_, backlog) in of_each.items() if backlog is None and place in drained}
+    rate = sum_of_all(rate for rate, _ in of_each.values())
     return {
         "arrival_rate": arrival_rate,
         "commit_rate": rate,
         "lag": last.lag_records,
         "lags": {place: end - committed for place, (end, committed) in last.partitions.items()},
-        "backlog": None if any(each is None for _, each in of_each) else sum(each or 0 for _, each in of_each),
+        "backlog": sum_of_all(backlog for _, backlog in of_each.values()),
         "lag_trend": None if rate is None else arrival_rate - rate,
     }
 
@@ -299,6 +302,7 @@ def of_shards(readings: Sequence[Reading], copies: Grown) -> dict[str, Any]:
         "merge_time_s": max(0, everywhere["merge_time_ms"] - paused_ms) / 1000,
         "merging": fmean(sum(copy.counters.get("merging", 0) for copy in each.copies or ()) for each in read),
         "shard_documents": {copy.shard: counters.get("index_total", 0) for copy, counters in copies if copy.is_primary},
+        "replicated": sorted({copy.shard.rpartition("/")[0] for copy, _ in copies if not copy.is_primary}),
         **of_ingest(readings, documents),
     }
 

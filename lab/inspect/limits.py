@@ -19,9 +19,10 @@ from lab.profiles.index_settings import time_s
 TINY_DOCUMENTS, TINY_BYTES = 250, 250_000
 """A bulk request with fewer of both spends more on itself (a round trip, a write to the translog) than on documents."""
 GOOD_DOCUMENTS = 2000
-"""`batch.size` by default, in our sink, Confluent's and Aiven's."""
-AIVEN = "io.aiven."
-"""The packages of Aiven's sinks begin so."""
+"""`batch.size` by default, in our sink, Confluent's and Aiven's for Elasticsearch."""
+BATCH_SIZE = ("batch.size", "bulk.max.operations.size")
+IN_FLIGHT = ("max.in.flight.requests", "bulk.max.concurrent.requests")
+"""The second names are those of Aiven's newer sinks for OpenSearch (`OpenSearchSinkConnectorConfig`)."""
 HOT = 3.0
 """How many times as much as the mean of the others."""
 HALF = 0.5
@@ -138,7 +139,9 @@ class Pipeline:
         if 0 < time_s(refresh) < SELDOM_S:
             why = "fewer segments to write and merge; search sees later"
             tries.append(Try("index.refresh_interval", refresh, f"{SELDOM_S:.0f}s", why))
-        if index.replicas:
+        # `_settings` also counts those that no node can take (`SameShardAllocationDecider`).
+        replicated = self.figures.replicated
+        if index.replicas and (replicated is None or index.name in replicated):
             why = "while loading: each copy indexes all again"
             tries.append(Try("index.number_of_replicas", str(index.replicas), "0", why))
         return tuple(tries)
@@ -221,15 +224,15 @@ def held_back(pipeline: Pipeline) -> Iterator[Bottleneck]:
         more = Try("max.documents.per.second", str(cap), "0", "0 is no bound")
         yield Bottleneck("requested rate", f"{may}, and {number(figures.indexing_rate)}/s were indexed.", (more,))
     if figures.rejected:
-        flight = connector.whole("max.in.flight.requests") or 1
-        fewer = Try("max.in.flight.requests", str(flight), str(flight // 2), "fewer requests wait in the write queue")
+        name, flight = connector.first_whole(IN_FLIGHT)
+        fewer = Try(name, str(flight), str((flight or 1) // 2), "fewer requests wait in the write queue")
         busiest = max(figures.nodes, key=lambda node: node.rejected or 0)
         yield Bottleneck(
             "elasticsearch",
             f"write pools rejected {quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s, "
             f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there on "
             "average.",
-            (fewer,) if flight > 1 else (),
+            (fewer,) if flight and flight > 1 else (),
         )
     if (figures.throttled or 0.0) >= THROTTLED:
         held = f"in times that add up, shard by shard, to {percent(figures.throttled)} of the window"
@@ -241,14 +244,12 @@ def tiny_bulks(pipeline: Pipeline) -> Iterator[Bottleneck]:
     figures, connector, request = pipeline.figures, pipeline.connector, pipeline.bulk_request
     if request is None or request[0] >= TINY_DOCUMENTS or request[1] >= TINY_BYTES:
         return
-    batch, poll, linger = (connector.whole(name) for name in ("batch.size", POLL, "linger.ms"))
+    (size, batch), poll, linger = connector.first_whole(BATCH_SIZE), connector.whole(POLL), connector.whole("linger.ms")
     tries = []
     if batch is not None and batch < GOOD_DOCUMENTS:
-        tries.append(Try("batch.size", str(batch), str(GOOD_DOCUMENTS), "fewer requests for the same documents"))
+        tries.append(Try(size, str(batch), str(GOOD_DOCUMENTS), "fewer requests for the same documents"))
     if poll is not None and poll < GOOD_DOCUMENTS:
-        across = "; this sink sends none across polls" if connector.plugin.startswith(AIVEN) else ""
-        why = f"a poll may hold as many records as a request{across}"
-        tries.append(Try(POLL, str(poll), str(GOOD_DOCUMENTS), why))
+        tries.append(Try(POLL, str(poll), str(GOOD_DOCUMENTS), "a poll may hold as many records as a request"))
     if not tries and linger is not None and linger < 5:
         tries.append(Try("linger.ms", str(linger), "20", "a request waits that long for more records"))
     at_most = "" if figures.sink_bulk_documents is not None else "at most "
@@ -256,7 +257,7 @@ def tiny_bulks(pipeline: Pipeline) -> Iterator[Bottleneck]:
     yield Bottleneck(
         "bulk size",
         f"records waited, and yet a bulk request held {at_most}{number(request[0])} documents on average and took "
-        f"{number(took)} ms{'' if batch is None else f' (batch.size is {batch:,})'}.",
+        f"{number(took)} ms{'' if batch is None else f' ({size} is {batch:,})'}.",
         tuple(tries),
     )
 

@@ -1,6 +1,6 @@
 """One look at a pipeline: its connector, its cluster's settings, and readings for a bounded time."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 
@@ -8,7 +8,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of
 from lab.endpoints import Endpoints
-from lab.engines import DEFAULT, Engine, engine_called
+from lab.engines import DEFAULT, Engine, engine_called, parsed_version
 from lab.inspect.connector import ANSWER_TIMEOUT_S, InspectedConnector, read_connector
 from lab.inspect.figures import figures_of
 from lab.inspect.index import NONE, InspectedIndex, inspected_index
@@ -88,9 +88,9 @@ def tells_whether_records_wait(readings: Sequence[Reading]) -> bool:
 
 
 def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[str]:
-    """Partitions without a commit whose few offsets behind the committed one hold no record.
+    """Partitions of which the few offsets behind the committed one hold no record; of many it is not known.
 
-    A transaction ends with an offset of its own, and compaction leaves gaps.
+    A transaction ends with an offset of its own, compaction leaves gaps, and retention removes records unread.
 
     Raises:
         StackError: The records may not be read.
@@ -98,17 +98,21 @@ def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[
     sample = next((reading.kafka for reading in reversed(readings) if reading.kafka), None)
     if sample is None or tells_whether_records_wait(readings):
         return set()
-    few: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
+    behind: dict[str, dict[int, int]] = defaultdict(dict)
     for place, (end, committed) in sample.partitions.items():
         topic, _, partition = place.rpartition("-")
-        if 0 < end - committed <= FEW:
-            first, last = few.setdefault(topic, ({}, {}))
-            first[int(partition)], last[int(partition)] = committed, end
-    return {
-        f"{topic}-{partition}"
-        for topic, (first, last) in few.items()
-        for partition in first.keys() - {record.partition() for record in topics.records(topic, first, last)}
-    }
+        if committed < end:
+            behind[topic][int(partition)] = committed
+    drained: set[str] = set()
+    for topic, committed_of in behind.items():
+        first, last = dict[int, int](), dict[int, int]()
+        for partition, (begin, end) in topics.bounds(topic).items():
+            since = max(begin, committed_of.get(partition, 0))
+            if partition in committed_of and end - since <= FEW:
+                first[partition], last[partition] = since, end
+        held = {record.partition() for record in topics.records(topic, first, last)} if first else set()
+        drained |= {f"{topic}-{partition}" for partition in first.keys() - held}
+    return drained
 
 
 def engine_of(cluster: ElasticsearchClient, indices: str) -> tuple[Engine, str | None]:
@@ -126,7 +130,7 @@ def engine_of(cluster: ElasticsearchClient, indices: str) -> tuple[Engine, str |
         return engine_called(version.get("distribution")), str(version["number"])
     with suppress(*unknown, ValueError):
         nodes = answer_of(cluster, "/_nodes/process?filter_path=nodes.*.version")["nodes"]
-        return DEFAULT.engine, min(str(node["version"]) for node in nodes.values())
+        return DEFAULT.engine, min((str(node["version"]) for node in nodes.values()), key=parsed_version)
     return DEFAULT.engine, None
 
 

@@ -22,6 +22,7 @@ STAGES = {
 """Stage that `run` does not have → as a sentence names it."""
 SHOWN_DEFAULTS = frozenset(
     "batch.size bulk.size.bytes linger.ms max.in.flight.requests max.buffered.records flush.timeout.ms "
+    "bulk.max.operations.size bulk.max.size bulk.max.concurrent.requests "
     f"flush.synchronously max.retries retry.backoff.ms {POLL} errors.tolerance key.ignore write.method".split()
 )
 """Settings that are shown where the connector leaves them at their defaults, too; `--json` has all."""

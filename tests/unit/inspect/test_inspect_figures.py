@@ -94,6 +94,7 @@ def test_offsets_without_records_are_no_backlog() -> None:
 
     assert figures_of(readings).backlog is None
     assert figures_of(readings, {"orders-0"}).backlog == 10
+    assert figures_of(readings, {"orders-0", "orders-1"}).commit_rate == 15.0
 
 
 def test_a_rate_is_of_the_time_in_which_its_source_was_read() -> None:
@@ -155,6 +156,7 @@ def test_figures_of_documents_are_of_primary_shards_alone() -> None:
 
     assert (figures.indexing_rate, figures.index_ms, figures.index_time_s) == (100.0, 0.5, 1.2)
     assert (figures.bulk_documents, figures.bulk_bytes, figures.bulk_ms) == (125.0, 15_625.0, 100.0)
+    assert figures.replicated == ["orders"]
 
 
 FILLED = copy("orders/0", node="n2", primary=False, index_total=5_000)

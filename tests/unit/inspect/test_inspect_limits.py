@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.inspect.connector import POLL, Task
+from lab.inspect.connector import Setting, Task
 from lab.inspect.figures import Processor
 from lab.inspect.limits import Pipeline, bottleneck_of, why_unknown
 from tests.unit.inspect.pipelines import (
@@ -154,23 +154,25 @@ def test_a_sink_with_all_its_requests_under_way_may_have_more_of_them() -> None:
     assert tried(with_figures(in_flight=4.4)) == [("partitions", "1", "2"), ("tasks.max", "1", "2")]
 
 
-@pytest.mark.parametrize(
-    ("plugin", "told"),
-    [
-        ("io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector", True),
-        ("io.sluice.connect.ElasticsearchSinkConnector", False),
-    ],
-)
-def test_only_of_aivens_sink_it_is_told_that_no_request_spans_two_polls(plugin: str, told: bool) -> None:  # noqa: FBT001
-    """What holds for another maker's sink says nothing of this one."""
-    found = bottleneck_of(replace(TINY, connector=replace(TINY.connector, plugin=plugin)))
+def test_settings_are_proposed_by_the_names_that_the_sink_has_for_them() -> None:
+    """Aiven's newer sinks for OpenSearch have neither `batch.size` nor `max.in.flight.requests`."""
+    settings = {
+        name: Setting(value, is_default=True)
+        for name, value in {"bulk.max.operations.size": "20", "bulk.max.concurrent.requests": "4"}.items()
+    }
+    of_aiven = replace(TINY, connector=replace(TINY.connector, settings=settings))
 
+    found = bottleneck_of(of_aiven)
     assert found
-    assert ["across polls" in each.why for each in found.tries if each.setting == POLL] == [told]
+    assert "(bulk.max.operations.size is 20)" in found.evidence
+    assert tried(of_aiven) == [("bulk.max.operations.size", "20", "2000")]
+    assert tried(replace(of_aiven, figures=with_node(rejected=1).figures)) == [
+        ("bulk.max.concurrent.requests", "4", "2")
+    ]
 
 
 def test_tiny_requests_need_a_larger_batch_and_a_poll_that_fills_it() -> None:
-    """Aiven sends no request across two polls."""
+    """A poll of 500 records would be the next bound."""
     assert tried(TINY) == [("batch.size", "20", "2000"), ("consumer.override.max.poll.records", "500", "2000")]
 
 
@@ -228,6 +230,12 @@ def test_a_setting_that_is_as_proposed_is_not_proposed() -> None:
         ("index.number_of_replicas", "1", "0"),
     ]
     assert tried(replace(with_nodes(BUSY_NODE), index=index)) == []
+
+
+def test_a_replica_that_no_node_has_is_not_proposed_to_be_left_out() -> None:
+    """On a cluster of one node, a replica is never assigned, and costs nothing."""
+    assert tried(with_nodes(BUSY_NODE, replicated=["books"])) == [("index.refresh_interval", "1s", "30s")]
+    assert len(tried(with_nodes(BUSY_NODE, replicated=["orders"]))) == 2
 
 
 @pytest.mark.parametrize(

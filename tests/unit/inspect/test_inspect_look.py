@@ -123,6 +123,7 @@ class Offsets:
 def _kafka(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readings, "KafkaReader", Offsets)
     monkeypatch.setattr(KafkaTopics, "group_state", lambda *_: ("STABLE", 1))
+    monkeypatch.setattr(KafkaTopics, "bounds", lambda *_: {0: (0, 1_009)})
     monkeypatch.setattr(readings, "EVERY_S", 0.0)
     monkeypatch.setattr(looking, "MOST_S", 0.0)
 
@@ -336,9 +337,34 @@ def test_a_few_offsets_that_hold_no_record_are_no_backlog(
     held: tuple[int, ...], served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction's end has an offset; an idle connector would else look as one that does nothing."""
-    places = {"orders-0": (10, 9), "orders-1": (7, 6), "orders-2": (5, 5)}
-    sample = KafkaSample(end_offset=22, committed_offset=20, partitions=places)
+    asked = behind(monkeypatch, {"orders-0": (10, 9), "orders-1": (7, 6), "orders-2": (5, 5)}, held)
+    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
+
+    pipeline = inspected(served)
+    assert asked == [("orders", {0: 9, 1: 6}, {0: 10, 1: 7})]
+    assert pipeline.figures.backlog == (None if held else 0)
+
+
+@pytest.mark.parametrize(("begin", "backlog"), [(0, None), (3_000, 0)], ids=["held", "removed"])
+def test_offsets_that_retention_has_removed_are_no_backlog(
+    begin: int, backlog: int | None, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connector that has read nothing of a partition has committed nothing there, and may begin at its end."""
+    asked = behind(monkeypatch, {"orders-0": (3_000, 0)}, (), begin)
+    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
+
+    assert inspected(served).figures.backlog == backlog
+    assert asked == ([("orders", {0: 3_000}, {0: 3_000})] if begin else [])
+
+
+def behind(
+    monkeypatch: pytest.MonkeyPatch, places: dict[str, tuple[int, int]], held: tuple[int, ...], begin: int = 0
+) -> list[tuple[str, dict[int, int], dict[int, int]]]:
+    """Spans of records that are read of partitions with these ends and committed offsets."""
+    ends, committed = zip(*places.values(), strict=True)
+    sample = KafkaSample(end_offset=sum(ends), committed_offset=sum(committed), partitions=places)
     monkeypatch.setattr(Offsets, "read", lambda _: sample)
+    monkeypatch.setattr(KafkaTopics, "bounds", lambda *_: {number: (begin, end) for number, end in enumerate(ends)})
     asked = []
 
     def records(_: KafkaTopics, topic: str, first: dict[int, int], last: dict[int, int]) -> list[Message]:
@@ -346,11 +372,7 @@ def test_a_few_offsets_that_hold_no_record_are_no_backlog(
         return [Mock(Message, partition=lambda place=place: place) for place in held]
 
     monkeypatch.setattr(KafkaTopics, "records", records)
-    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
-
-    pipeline = inspected(served)
-    assert asked == [("orders", {0: 9, 1: 6}, {0: 10, 1: 7})]
-    assert pipeline.figures.backlog == (None if held else 0)
+    return asked
 
 
 def test_a_name_and_a_cause_are_shown_as_they_are(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
