@@ -1,15 +1,16 @@
 """Figures of the watched window, out of its readings; a figure that the readings do not give is `None`."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from lab.analysis.figures.rates import growth, mean, sum_of_all
-from lab.inspect.readings import GAUGES, PASSED, TOOK, Copy, Reading
+from lab.inspect.readings import GAUGES, PASSED, REJECTED, TOOK, Copy, Reading
 
+Number = TypeVar("Number", int, float)
 Grown = list[tuple[Copy, dict[str, int]]]
 """Copies of shards, each with the growth of its counters."""
 OTHERS = 2.0
@@ -116,9 +117,8 @@ class Figures:
 
     @property
     def rejected(self) -> int | None:
-        """Requests that the write pools of all nodes have rejected."""
-        known = [node.rejected for node in self.nodes if node.rejected is not None]
-        return sum(known) if known else None
+        """Requests that all nodes have rejected."""
+        return sum_of_known(node.rejected for node in self.nodes)
 
     @property
     def write_busy(self) -> float | None:
@@ -127,20 +127,15 @@ class Figures:
         return over(sum(busy * threads for busy, threads in known), sum(threads for _, threads in known))
 
     @property
-    def cpu_us_per_kb(self) -> float | None:
-        """CPU time of all data nodes per kB of the watched documents; other work of the nodes counts, too."""
-        return self._us_per_kb([node.cpu_s for node in self.nodes])
+    def cpu_s(self) -> float | None:
+        """CPU time of all data nodes; other work of theirs counts, too."""
+        return sum_of_known(node.cpu_s for node in self.nodes)
 
-    @property
-    def index_us_per_kb(self) -> float | None:
-        """Time of write threads on all copies per kB of the watched documents; it is of these alone."""
-        return self._us_per_kb([self.index_time_s])
-
-    def _us_per_kb(self, spent_s: Sequence[float | None]) -> float | None:
-        """Time per kB, a smaller document counting as one."""
-        bytes_each, known = over(self.bulk_bytes, self.bulk_documents), [each for each in spent_s if each is not None]
+    def us_per_kb(self, spent_s: float | None) -> float | None:
+        """Time per kB of the watched documents, a smaller document counting as one."""
+        bytes_each = over(self.bulk_bytes, self.bulk_documents)
         kb = sum(self.shard_documents.values()) * max(1.0, bytes_each / 1000) if bytes_each else 0.0
-        return over(1e6 * sum(known), kb) if known else None
+        return over(spent_s, kb / 1e6)
 
     @property
     def others_write(self) -> bool:
@@ -157,6 +152,12 @@ class Figures:
 def over(value: float | None, by: float | None) -> float | None:
     """A quotient; `None` where a part of it is not known, or would divide by zero."""
     return value / by if value is not None and by else None
+
+
+def sum_of_known(values: Iterable[Number | None]) -> Number | None:
+    """The sum of the values that are known; `None` without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def lasted_s(readings: Sequence[Reading]) -> float:
@@ -360,7 +361,7 @@ def nodes_of(readings: Sequence[Reading], copies: Grown) -> list[NodeFigures]:
                 write_threads=last.figures.get("write_threads"),
                 write_busy=over(means["write_active"], last.figures.get("write_threads")),
                 write_queue=means["write_queue"],
-                rejected=rises.get("write_rejected"),
+                rejected=sum_of_known(map(rises.get, REJECTED)),
                 disk_busy=None if disk_s is None else min(1.0, disk_s / lasted_s(read)),
                 index_time_s=sum(counters.get("index_time_ms", 0) for counters in here) / 1000,
                 shards=len(here),
@@ -374,10 +375,8 @@ def of_sink(readings: Sequence[Reading]) -> dict[str, Any]:
     known = [reading.sink for reading in readings if reading.sink]
     if len(known) < 2:
         return {}
+    totals = {"documents": "bulk_documents_total", "bytes": "bulk_bytes_total", "ms": "bulk_service_time_ms_total"}
     requests = growth(sink.bulk_requests for sink in known)
-    return {
-        "sink_bulk_documents": over(growth(sink.bulk_documents_total for sink in known), requests),
-        "sink_bulk_bytes": over(growth(sink.bulk_bytes_total for sink in known), requests),
-        "sink_bulk_ms": over(growth(sink.bulk_service_time_ms_total for sink in known), requests),
-        "in_flight": fmean(sink.bulk_requests_in_flight for sink in known),
-    }
+    each = {name: over(growth(getattr(sink, of) for sink in known), requests) for name, of in totals.items()}
+    in_flight = fmean(sink.bulk_requests_in_flight for sink in known)
+    return {"in_flight": in_flight, **{f"sink_bulk_{name}": value for name, value in each.items()}}

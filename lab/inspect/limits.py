@@ -229,7 +229,7 @@ def held_back(pipeline: Pipeline) -> Iterator[Bottleneck]:
         busiest = max(figures.nodes, key=lambda node: node.rejected or 0)
         yield Bottleneck(
             "elasticsearch",
-            f"write pools rejected {quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s, "
+            f"Elasticsearch rejected {quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s, "
             f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there on "
             "average.",
             (fewer,) if flight and flight > 1 else (),
@@ -308,7 +308,10 @@ def hot_shard(pipeline: Pipeline) -> Iterator[Bottleneck]:
 def mapping(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """Elasticsearch is busy, documents take long for their size, and the mapping has fields of costly kinds."""
     figures, costly = pipeline.figures, pipeline.index.costly if pipeline.index else []
-    us_per_kb, index_us_per_kb = figures.cpu_us_per_kb or 0.0, figures.index_us_per_kb or 0.0
+    # By nodes and write threads: the former may work for other indices, too.
+    us_per_kb, index_us_per_kb = (
+        figures.us_per_kb(spent_s) or 0.0 for spent_s in (figures.cpu_s, figures.index_time_s)
+    )
     is_warm = all(node.uptime_s is None or node.uptime_s >= WARM_S for node in figures.nodes)
     if not pipeline.busy_text or not costly or not is_warm or min(us_per_kb, index_us_per_kb) < SLOW_US_PER_KB:
         return
@@ -379,7 +382,8 @@ def sink(pipeline: Pipeline) -> Iterator[Bottleneck]:
     if most >= partitions:
         why = "no more tasks than partitions can read; keys move"
         tries, partitions = [Try("partitions", str(partitions), str(2 * partitions), why)], 2 * partitions
-    tries.append(Try("tasks.max", str(most), str(partitions), "a task for each partition"))
+    if most < partitions:
+        tries.append(Try("tasks.max", str(most), str(partitions), "a task for each partition"))
     yield Bottleneck("sink", f"{idle}, and {reads}{under_way}.", tuple(tries))
 
 

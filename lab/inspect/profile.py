@@ -34,7 +34,11 @@ OF_INDEX = re.compile(
 Of time series, the bounds are left out: without them, any instant fits (`IndexSettings.TIME_SERIES_START_TIME`).
 """
 DIMENSION = "time_series_dimension"
-NOT_TAKEN = re.compile(r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method")
+KEY_IGNORED = ("key.ignore.topics", "topic.key.ignore")
+"""Lists of topics whose keys are ignored; the sinks have one or the other."""
+NOT_TAKEN = re.compile(
+    r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method|key\.ignore\.topics|topic\..+"
+)
 """Settings of the connector that the lab sets itself, or that need something of that cluster."""
 UNWRITABLE_MAPPING = ("_meta", "_data_stream_timestamp", "_routing")
 """Parts of a mapping that the lab writes itself, or that ask of documents what the sample lacks, such as a routing."""
@@ -200,9 +204,8 @@ def index_settings(index: InspectedIndex) -> tuple[dict[str, Any], list[str]]:
     taken = {name: value for name, value in sorted(index.stated.items()) if OF_INDEX.fullmatch(name)}
     if index.is_time_series and "routing_path" not in taken:
         # From 9.2 on, a data stream states `index.dimensions` instead, which only the server may set.
-        taken["routing_path"] = [
-            name for name, kind, of in index.fields if kind == "keyword" and of.get(DIMENSION) is True
-        ]
+        keywords = {name: of for name, kind, of in index.fields if kind == "keyword"}
+        taken["routing_path"] = [name for name, of in keywords.items() if of.get(DIMENSION) is True]
     if taken.get("routing_path") == []:
         raise ProfileError(
             f"--as-profile: index {index.name}: got time series without `index.routing_path` or a keyword with "
@@ -210,12 +213,8 @@ def index_settings(index: InspectedIndex) -> tuple[dict[str, Any], list[str]]:
         )
     known, release = known_settings(), DEFAULT.numbers
     refused = [name for name, value in taken.items() if known.complaint(name, release) or expected_value(name, value)]
-    whole = re.compile(r"[0-9]+")
-    return {
-        name: int(value) if whole.fullmatch(str(value)) else value
-        for name, value in taken.items()
-        if name not in refused
-    }, refused
+    settings = {name: value for name, value in taken.items() if name not in refused}
+    return {name: int(value) if str(value).isdecimal() else value for name, value in settings.items()}, refused
 
 
 def is_shared(name: str) -> bool:
@@ -225,7 +224,9 @@ def is_shared(name: str) -> bool:
 
 def has_ids(connector: InspectedConnector, index: InspectedIndex) -> bool:
     """Check that the keys of records become ids; time series make ids of dimensions and time."""
-    return connector.value("key.ignore") != "true" and not index.is_time_series
+    ignored = {topic for name in KEY_IGNORED for topic in (connector.value(name) or "").split(",")}
+    is_ignored = connector.value("key.ignore") == "true" or ignored.issuperset(connector.topics_into(index.name))
+    return not is_ignored and not index.is_time_series
 
 
 def sink_config(connector: InspectedConnector, index: InspectedIndex) -> dict[str, str]:

@@ -61,10 +61,16 @@ NODE = {
     "write_active": "thread_pool.write.active",
     "write_queue": "thread_pool.write.queue",
     "write_rejected": "thread_pool.write.rejected",
+    "coordinating_rejected": "indexing_pressure.memory.total.coordinating_rejections",
+    "primary_rejected": "indexing_pressure.memory.total.primary_rejections",
     "uptime_ms": "jvm.uptime_in_millis",
     "disk_time_ms": "fs.io_stats.total.io_time_in_millis",
 }
-"""Figures of one node → path in `_nodes/stats`. The disk's is a sum over all devices (`FsInfo.IoStats`)."""
+"""Figures of one node → path in `_nodes/stats`. The disk's is a sum over all devices (`FsInfo.IoStats`).
+
+A request is rejected with 429 by a full write queue, or before by `IndexingPressure`, which bounds memory.
+"""
+REJECTED = ("write_rejected", "coordinating_rejected", "primary_rejected")
 PASSED, TOOK = (0, "count"), (0, "time_in_millis")
 """Documents of an ingest pipeline, and their time in it. Source: `IngestStats.toXContent` of 7.17 to 9.5."""
 INGEST = (PASSED[1], TOOK[1], f"processors.*.stats.{TOOK[1]}")
@@ -233,7 +239,7 @@ def read_nodes(cluster: ElasticsearchClient, pipelines: Sequence[str]) -> dict[s
     ingest = (f"ingest.pipelines.{name}.{figure}" for name in names for figure in INGEST)
     paths = ("name", "host", "roles", "fs.io_stats.devices.device_name", *NODE.values(), *ingest)
     shown = ",".join(f"nodes.*.{path}" for path in paths)
-    path = f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest?filter_path={shown}"
+    path = f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure?filter_path={shown}"
     return {
         key: Node(
             stats.get("name", key),

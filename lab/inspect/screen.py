@@ -134,7 +134,7 @@ def index_lines(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     if figures.indexing_rate == 0:
         yield "indexing", "no document was indexed"
     elif figures.indexing_rate is not None:
-        per_kb = figures.cpu_us_per_kb
+        per_kb = figures.us_per_kb(figures.cpu_s)
         others = ", most by others than this connector" if figures.others_write else ""
         yield (
             "indexing",

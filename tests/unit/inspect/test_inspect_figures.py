@@ -252,10 +252,16 @@ def test_disks_of_one_node_are_busy_on_average() -> None:
 
 
 def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
-    """Gauges are averaged, counters have grown."""
+    """Gauges are averaged, counters have grown; a request is rejected for the queue or for the memory."""
     first, second = (
-        node({"p": ingest(0, ms)}, write_threads=4, write_active=active, write_rejected=rejected)
-        for active, rejected, ms in ((4, 11, 100), (1, 24, 350))
+        node(
+            {"p": ingest(0, ms)},
+            write_threads=4,
+            write_active=active,
+            write_rejected=rejected,
+            coordinating_rejected=too_large,
+        )
+        for active, rejected, too_large, ms in ((4, 11, 2, 100), (1, 24, 19, 350))
     )
 
     figures = figures_of(
@@ -265,7 +271,7 @@ def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
         ]
     )
 
-    assert (figures.write_busy, figures.rejected) == (0.625, 13)
+    assert (figures.write_busy, figures.rejected) == (0.625, 13 + 17)
     assert (figures.ingest_time_s, figures.ingest_ms) == (0.25, 0.5)
 
 

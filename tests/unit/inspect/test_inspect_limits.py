@@ -148,6 +148,13 @@ def test_one_task_of_several_partitions_needs_tasks_alone() -> None:
     assert tried(pipeline) == [("tasks.max", "1", "7")]
 
 
+def test_tasks_that_are_more_than_the_partitions_to_come_stay_as_they_are() -> None:
+    """Six of ten have nothing to read, and two have nothing then."""
+    pipeline = with_figures(with_connector(tasks_max=10), lags={f"orders-{number}": 11 for number in range(4)})
+
+    assert tried(pipeline) == [("partitions", "4", "8")]
+
+
 def test_a_sink_with_all_its_requests_under_way_may_have_more_of_them() -> None:
     """Nine tenths of them count as all."""
     assert tried(with_figures(in_flight=4.5)) == [("max.in.flight.requests", "5", "10")]

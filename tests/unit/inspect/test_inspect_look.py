@@ -58,7 +58,9 @@ ANSWERS: dict[str, Any] = {
     "/": {"version": {"number": "8.19.21"}},
     "/orders/_settings/index.default_pipeline,index.final_pipeline": {},
     "/orders/_stats/indexing,bulk,refresh,merge": {"indices": {"orders": {"shards": {"0": [COPY]}}}},
-    "/_nodes/stats/os,process,jvm,thread_pool,fs,ingest": {"nodes": {"n1": {"name": "es-1", "roles": ["data_hot"]}}},
+    "/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure": {
+        "nodes": {"n1": {"name": "es-1", "roles": ["data_hot"]}}
+    },
     "/orders/_settings": {"orders": {"settings": {"index.number_of_shards": "1"}, "defaults": {}}},
     "/orders/_mapping": {"orders": {"mappings": {"properties": {"title": {"type": "text"}}}}},
 }
@@ -154,7 +156,7 @@ def test_no_secret_is_shown(served: Served, capsys: pytest.CaptureFixture[str]) 
     ("path", "source"),
     [
         ("/orders/_stats/indexing,bulk,refresh,merge", "shards"),
-        ("/_nodes/stats/os,process,jvm,thread_pool,fs,ingest", "nodes"),
+        ("/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure", "nodes"),
         ("/orders/_mapping", "index"),
         ("/orders/_settings/index.default_pipeline,index.final_pipeline", "ingest"),
     ],
@@ -405,7 +407,7 @@ def test_names_that_fit_into_no_request_are_asked_for_in_several(served: Served)
 
 def test_a_page_in_place_of_json_is_a_part_that_is_not_read(served: Served) -> None:
     """As a proxy serves it where it wants a login."""
-    served.answers["/_nodes/stats/os,process,jvm,thread_pool,fs,ingest"] = "<html>"
+    served.answers["/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure"] = "<html>"
     served.answers["/"] = ["no cluster"]
 
     pipeline = inspected(served)

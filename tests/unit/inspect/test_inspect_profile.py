@@ -99,10 +99,12 @@ def test_keys_become_ids_and_a_record_without_a_document_is_left_out() -> None:
     ]
 
 
-@pytest.mark.parametrize("ignored", ["true", "TRUE "])
-def test_with_ignored_keys_documents_have_no_ids(ignored: str) -> None:
+@pytest.mark.parametrize(
+    "ignored", [{"key.ignore": "true"}, {"key.ignore": "TRUE "}, {"topic.key.ignore": "books , orders"}]
+)
+def test_with_ignored_keys_documents_have_no_ids(ignored: dict[str, str]) -> None:
     """As the connector makes ids of offsets; Kafka reads a boolean in any case."""
-    connector = replace(ONE_TASK.connector, settings=settings_of({"key.ignore": ignored}, {}))
+    connector = replace(ONE_TASK.connector, settings=settings_of(ignored, {}))
 
     assert documents(replace(ONE_TASK, connector=connector), *RECORDS) == [{"n": 1}, {"n": 2}, {"n": 3}]
 
