@@ -1,7 +1,7 @@
 """The inspected connector: its state, the settings that matter, and where its records come from and go to."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -61,7 +61,7 @@ class InspectedConnector:
     Attributes:
         version: `None` where the worker does not say.
         reason: Cause of the connector's own failure.
-        indices: Names or patterns of what it writes to, as far as its configuration tells; `by_topic` of each topic.
+        by_topic: Name or pattern of what the records of a topic go to, as far as its configuration tells.
         has_defaults: False where the worker cannot give the defaults of the class.
     """
 
@@ -75,8 +75,7 @@ class InspectedConnector:
     topics: tuple[str, ...]
     group: str
     dead_letters: str | None
-    indices: tuple[str, ...]
-    by_topic: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    by_topic: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Setting] = field(default_factory=dict)
     has_defaults: bool = True
 
@@ -84,11 +83,8 @@ class InspectedConnector:
         """Topics whose records go to an index, or to a data stream that it is of; all where none is known to."""
         # OpenSearch puts no date between (`DataStream.getDefaultBackingIndexName` of both).
         names = index, re.sub(r"^\.ds-(.+?)(-\d{4}\.\d\d\.\d\d)?-\d{6}$", r"\1", index)
-        found = [
-            topic
-            for topic, patterns in self.by_topic.items()
-            if any(fnmatchcase(name, pattern.lower()) for name in names for pattern in patterns)
-        ]
+        into = {topic: index.lower() for topic, index in self.by_topic.items()}
+        found = [topic for topic, pattern in into.items() if any(fnmatchcase(name, pattern) for name in names)]
         return tuple(found) or self.topics
 
     def value(self, name: str) -> str | None:
@@ -135,7 +131,6 @@ def read_connector(endpoints: Endpoints, name: str) -> InspectedConnector:
         with suppress(StackError):
             there = topics_of(endpoints).names(ANSWER_TIMEOUT_S)
     topics = topics_read(config, used, there)
-    by_topic = {topic: tuple(indices_of(config, topic)) for topic in topics}
     most = config.get("tasks.max", "1").strip()
     return InspectedConnector(
         name=name,
@@ -148,8 +143,7 @@ def read_connector(endpoints: Endpoints, name: str) -> InspectedConnector:
         topics=topics,
         group=config.get("consumer.override.group.id", f"connect-{name}"),
         dead_letters=config.get("errors.deadletterqueue.topic.name") or None,
-        indices=tuple(sorted({index for indices in by_topic.values() for index in indices})),
-        by_topic=by_topic,
+        by_topic={topic: index_of(config, topic) for topic in topics},
         settings=settings_of(config, defaults or {}),
         has_defaults=defaults is not None,
     )
@@ -183,7 +177,7 @@ def reason_in(part: Part, clean: Callable[[str], str]) -> str | None:
     return CONTROLS.sub(" ", clean(innermost(causes_in(part.trace))))[:300] if part.trace else None
 
 
-def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:
+def index_of(config: Mapping[str, str], topic: str) -> str:
     """Index, alias, data stream or pattern that the records of a topic go to.
 
     Source: `index.name` and data streams as in connect/README.md; `convertTopicToIndexName` of the other connectors,
@@ -194,7 +188,7 @@ def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:
     listed = config.get("topic.to.external.resource.mapping") or config.get("topic.index.map") or ""
     mapped = dict(pair.strip().split(":", 1) for pair in listed.split(",") if ":" in pair)
     if topic in mapped:
-        return [mapped[topic]]
+        return mapped[topic]
     kind, dataset = config.get("data.stream.type", "none").lower(), config.get("data.stream.dataset", "")
     template, prefix = config.get("index.name", "${topic}"), config.get("data.stream.prefix")
     if kind != "none" and dataset:
@@ -202,7 +196,7 @@ def indices_of(config: Mapping[str, str], topic: str) -> Iterable[str]:
     elif prefix and config.get("data.stream.enabled", "").strip().lower() == "true":
         template, topic = f"{prefix}-${{topic}}", UNNAMEABLE.sub("", topic)
     name = re.sub(r"\{[^}]*\}", "*", template.replace("${topic}", topic)).lower()
-    return [UNNAMEABLE.sub("", name)]
+    return UNNAMEABLE.sub("", name)
 
 
 def routed(config: Mapping[str, str], topic: str) -> str:

@@ -290,7 +290,7 @@ def of_shards(readings: Sequence[Reading], copies: Grown) -> dict[str, Any]:
         everywhere.update(counters)
         primaries.update(counters if copy.is_primary else {})
     documents, bulks, window_s = primaries["index_total"], primaries["bulks"], lasted_s(read)
-    paused_ms = everywhere["merge_throttled_ms"] + everywhere["merge_stopped_ms"]
+    paused_ms = everywhere["merges_throttled_time_ms"] + everywhere["merges_stopped_time_ms"]
     return {
         "indexing_rate": documents / window_s,
         "index_time_s": everywhere["index_time_ms"] / 1000,
@@ -300,8 +300,8 @@ def of_shards(readings: Sequence[Reading], copies: Grown) -> dict[str, Any]:
         "bulk_ms": over(primaries["bulk_time_ms"], bulks),
         "throttled": primaries["throttle_time_ms"] / 1000 / window_s,
         "refresh_time_s": everywhere["refresh_time_ms"] / 1000,
-        "merge_time_s": max(0, everywhere["merge_time_ms"] - paused_ms) / 1000,
-        "merging": fmean(sum(copy.counters.get("merging", 0) for copy in each.copies or ()) for each in read),
+        "merge_time_s": max(0, everywhere["merges_time_ms"] - paused_ms) / 1000,
+        "merging": fmean(sum(copy.counters.get("merges_current", 0) for copy in each.copies or ()) for each in read),
         "shard_documents": {copy.shard: counters.get("index_total", 0) for copy, counters in copies if copy.is_primary},
         "replicated": sorted({copy.shard.rpartition("/")[0] for copy, _ in copies if not copy.is_primary}),
         **of_ingest(readings, documents),
@@ -338,14 +338,16 @@ def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
 
 
 def nodes_of(readings: Sequence[Reading], copies: Grown) -> list[NodeFigures]:
-    """Figures of each data node, by name."""
+    """Figures of each data node by name, without tiers that hold no copy (`DataTierAllocationDecider`)."""
     read = [reading for reading in readings if reading.nodes]
     known = [reading.nodes for reading in read if reading.nodes]
+    nodes = known[-1] if known else {}
+    tiers = {tier for copy, _ in copies if copy.node in nodes for tier in nodes[copy.node].tiers}
     found = []
-    for key, last in (known[-1] if known else {}).items():
-        if not last.has_data:
+    for key, last in nodes.items():
+        if not last.tiers or (tiers and not tiers & last.tiers):
             continue
-        series = [nodes[key].figures for nodes in known if key in nodes]
+        series = [each[key].figures for each in known if key in each]
         means = {name: mean(figures.get(name) for figures in series) for name in GAUGES}
         rises = {name: growth(figures.get(name) for figures in series) for name in last.figures}
         here = [counters for copy, counters in copies if copy.node == key]

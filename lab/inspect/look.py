@@ -29,6 +29,7 @@ TELLS = {
     "index": "settings and mapping (privilege `view_index_metadata`)",
     "ingest": "the time that documents spend in ingest pipelines (privilege `view_index_metadata`)",
     "cluster": "how fast it indexes, what it rejects, and which settings and fields the index has",
+    "connector": "the states of the connector and its tasks at the end, as they are those of the beginning",
     "group": "the consumer group's state (Kafka: DESCRIBE of the group)",
 }
 """Source → what it would tell, and what is needed for it."""
@@ -52,7 +53,7 @@ def look(
         StackError: The Connect worker does not answer.
     """
     connector = read_connector(endpoints, name)
-    indices = index or ",".join(connector.indices)
+    indices = index or ",".join(sorted(set(connector.by_topic.values())))
     on_begin(connector)
     lost: dict[str, str] = {}
     with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
@@ -76,8 +77,9 @@ def look(
     state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
     lost.update(reader.lost)
     drained = tried("records", lost, lambda: drained_partitions(topics_of(endpoints), readings)) or ()
-    # A task may have failed meanwhile.
-    connector, figures = read_connector(endpoints, name), figures_of(readings, drained)
+    # A task may have failed meanwhile, and so may the worker.
+    connector = tried("connector", lost, lambda: read_connector(endpoints, name)) or connector
+    figures = figures_of(readings, drained)
     return Pipeline(connector, figures, written, state, None if version is None else f"{engine.title} {version}", lost)
 
 

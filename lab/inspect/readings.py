@@ -17,6 +17,7 @@ from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.inspect.connector import InspectedConnector
+from lab.monitor.elasticsearch import NODE_FIELDS, SHARD_FIELDS
 from lab.monitor.kafka import KafkaReader
 from lab.monitor.sink import SinkReader
 from lab.records.samples import KafkaSample, SinkSample
@@ -35,32 +36,24 @@ MOST_FAILING_S = 30.0
 NOT_READ = (StackError, KafkaException, httpx.HTTPError, LookupError, ValueError, TypeError, AttributeError)
 """Errors of one source; the last four also of an answer that has another form than the server's."""
 
-COPY = {
-    "index_total": "indexing.index_total",
-    "index_time_ms": "indexing.index_time_in_millis",
-    "throttle_time_ms": "indexing.throttle_time_in_millis",
+INDEXING = ("index_total", "index_time_ms", "throttle_time_ms", "refresh_time_ms")
+MERGES = ("merges_current", "merges_time_ms", "merges_throttled_time_ms")
+COPY = {name: SHARD_FIELDS[name] for name in (*INDEXING, *MERGES)} | {
+    "merges_stopped_time_ms": "merges.total_stopped_time_in_millis",
     "bulks": "bulk.total_operations",
     "bulk_time_ms": "bulk.total_time_in_millis",
     "bulk_bytes": "bulk.total_size_in_bytes",
-    "refresh_time_ms": "refresh.total_time_in_millis",
-    "merging": "merges.current",
-    "merge_time_ms": "merges.total_time_in_millis",
-    "merge_throttled_ms": "merges.total_throttled_time_in_millis",
-    "merge_stopped_ms": "merges.total_stopped_time_in_millis",
 }
 """Figures of one copy of a shard → path in its `_stats`, the same in Elasticsearch 7.17 to 9.5 and OpenSearch 2 and 3.
 
 Source: `toXContent` of `IndexingStats`, `BulkStats`, `RefreshStats` and `MergeStats`. A merge counts when it ends
 (`afterMerge`), with the time in which it was slowed down (*throttled*) or stopped.
 """
-NODE = {
+WRITE = ("write_threads", "write_active", "write_queue", "write_rejected")
+NODE = {name: NODE_FIELDS[name] for name in WRITE} | {
     "cpu_percent": "os.cpu.percent",
     "process_cpu_percent": "process.cpu.percent",
     "process_cpu_ms": "process.cpu.total_in_millis",
-    "write_threads": "thread_pool.write.threads",
-    "write_active": "thread_pool.write.active",
-    "write_queue": "thread_pool.write.queue",
-    "write_rejected": "thread_pool.write.rejected",
     "coordinating_rejected": "indexing_pressure.memory.total.coordinating_rejections",
     "primary_rejected": "indexing_pressure.memory.total.primary_rejections",
     "uptime_ms": "jvm.uptime_in_millis",
@@ -75,7 +68,7 @@ PASSED, TOOK = (0, "count"), (0, "time_in_millis")
 """Documents of an ingest pipeline, and their time in it. Source: `IngestStats.toXContent` of 7.17 to 9.5."""
 INGEST = (PASSED[1], TOOK[1], f"processors.*.stats.{TOOK[1]}")
 """Paths below an ingest pipeline of `_nodes/stats`."""
-GAUGES = ("cpu_percent", "process_cpu_percent", "write_threads", "write_active", "write_queue", "merging")
+GAUGES = ("cpu_percent", "process_cpu_percent", "write_threads", "write_active", "write_queue", "merges_current")
 """Figures that go up and down; all others only grow, until their server begins to count again."""
 
 
@@ -104,9 +97,9 @@ class Node(NamedTuple):
     disks: int = 1
 
     @property
-    def has_data(self) -> bool:
-        """Check that shards may lie on it."""
-        return any(role.startswith("data") for role in self.roles)
+    def tiers(self) -> set[str]:
+        """Roles by which shards may lie on it, such as `data_hot`."""
+        return {role for role in self.roles if role.startswith("data")}
 
 
 @dataclass(frozen=True)

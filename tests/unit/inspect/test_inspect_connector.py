@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lab.clients.connect import topics_read
-from lab.inspect.connector import cleaner, indices_of, settings_of
+from lab.inspect.connector import cleaner, index_of, settings_of
 from tests.unit.inspect.pipelines import CONNECTOR
 
 SECRETS = {
@@ -44,13 +44,13 @@ DATED = {"transforms": "t", "transforms.t.type": "org.apache.kafka.connect.trans
 )
 def test_the_index_is_where_the_connector_puts_the_topic(config: dict[str, str], index: str) -> None:
     """By name, template, list, data stream, and the two transforms; no name begins with an underscore."""
-    assert list(indices_of(config, "shop.Orders")) == [index]
+    assert index_of(config, "shop.Orders") == index
 
 
 @pytest.mark.parametrize("index", [".ds-logs-shop-2026.11.27-000003", ".ds-logs-shop-000003", "logs-shop"])
 def test_an_index_behind_a_data_stream_has_the_topics_of_that(index: str) -> None:
     """OpenSearch names it without a date."""
-    into = {"logs": ("logs-shop",), "orders": ("orders",)}
+    into = {"logs": "logs-shop", "orders": "orders"}
 
     assert replace(CONNECTOR, topics=("logs", "orders"), by_topic=into).topics_into(index) == ("logs",)
 

@@ -228,13 +228,21 @@ def test_a_copy_that_comes_later_counts_from_nothing() -> None:
 
 def test_refreshes_and_merges_are_of_all_copies_and_a_merge_s_pauses_are_no_work() -> None:
     """Of the merges' 900 ms, 300 were paused; two were under way at the first reading, and one at the last."""
-    none = dict.fromkeys(("refresh_time_ms", "merge_time_ms", "merge_throttled_ms", "merge_stopped_ms"), 0)
-    spent = {"refresh_time_ms": 70, "merge_time_ms": 900, "merge_throttled_ms": 200, "merge_stopped_ms": 100}
+    spent = {
+        "refresh_time_ms": 70,
+        "merges_time_ms": 900,
+        "merges_throttled_time_ms": 200,
+        "merges_stopped_time_ms": 100,
+    }
+    none = dict.fromkeys(spent, 0)
 
     figures = figures_of(
         shards(
-            [copy("orders/0", **none, merging=2), copy("orders/0", node="n2", primary=False, **none)],
-            [copy("orders/0", **spent, merging=1), copy("orders/0", node="n2", primary=False, refresh_time_ms=30)],
+            [copy("orders/0", **none, merges_current=2), copy("orders/0", node="n2", primary=False, **none)],
+            [
+                copy("orders/0", **spent, merges_current=1),
+                copy("orders/0", node="n2", primary=False, refresh_time_ms=30),
+            ],
         )
     )
 
@@ -273,6 +281,17 @@ def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
 
     assert (figures.write_busy, figures.rejected) == (0.625, 13 + 17)
     assert (figures.ingest_time_s, figures.ingest_ms) == (0.25, 0.5)
+
+
+def test_nodes_of_a_tier_that_the_index_is_not_on_do_not_count() -> None:
+    """A warm node is idle while the hot one has no thread left."""
+    hot = node(write_threads=8, write_active=8)
+    nodes = {"n1": hot, "n2": node(write_threads=8, write_active=0)._replace(name="es-2", roles=("data_warm",))}
+    reading = Reading(at_s=1_009.0, nodes=nodes)
+    holding = replace(reading, copies=(copy("orders/0", index_total=7),))
+
+    assert [each.name for each in figures_of([reading, at(1_019.0, reading)]).nodes] == ["es-1", "es-2"]
+    assert figures_of([holding, at(1_019.0, holding)]).write_busy == 1.0
 
 
 def test_what_was_not_read_is_not_known() -> None:

@@ -18,6 +18,7 @@ from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
+from lab.inspect import connector as of_connector
 from lab.inspect import look as looking
 from lab.inspect import readings
 from lab.inspect.limits import Pipeline, bottleneck_of
@@ -184,6 +185,18 @@ def test_a_cluster_that_is_away_is_asked_once(served: Served, monkeypatch: pytes
 
     assert list(pipeline.lost) == ["cluster"]
     assert pipeline.figures.lag == 998
+
+
+def test_a_worker_that_is_away_at_the_end_costs_its_states_alone(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was watched for a minute is shown all the same."""
+    monkeypatch.setattr(of_connector, "ANSWER_TIMEOUT_S", 0.0)
+
+    pipeline = inspected(served, on_begin=lambda _: served.refused.update({"/connectors/orders/status": 500}))
+
+    assert (list(pipeline.lost), pipeline.figures.lag) == (["connector"], 998)
+    assert pipeline.connector.running_tasks == 1
 
 
 def test_a_worker_that_cannot_give_defaults_leaves_them_out(served: Served) -> None:
@@ -413,6 +426,14 @@ def test_a_page_in_place_of_json_is_a_part_that_is_not_read(served: Served) -> N
     pipeline = inspected(served)
 
     assert (pipeline.engine, list(pipeline.lost)) == (None, ["nodes"])
+
+
+def test_of_a_cluster_that_is_upgraded_the_older_version_is_shown(served: Served) -> None:
+    """As numbers: 8.9 is older than 8.19. A build without a page at `/` tells by its nodes alone."""
+    del served.answers["/"]
+    served.answers["/_nodes/process"] = {"nodes": {"n1": {"version": "8.19.21"}, "n2": {"version": "8.9.2"}}}
+
+    assert inspected(served).engine == "Elasticsearch 8.9.2"
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_a_sample_that_is_broken_off_leaves_no_file() -> None:
 
 def test_documents_of_topics_that_go_to_other_indices_are_not_taken() -> None:
     """Their fields are not those of the mapping; a backing index is of its data stream."""
-    into = {"logs": ("logs-shop",), "orders": ("orders",)}
+    into = {"logs": "logs-shop", "orders": "orders"}
     pipeline = with_connector(
         with_figures(lags={"orders-0": 7, "orders-1": 0, "logs-0": 5}), topics=("logs", "orders"), by_topic=into
     )
