@@ -29,7 +29,7 @@ TELLS = {
     "index": "settings and mapping (privilege `view_index_metadata`)",
     "ingest": "the time that documents spend in ingest pipelines (privilege `view_index_metadata`)",
     "cluster": "how fast it indexes, what it rejects, and which settings and fields the index has",
-    "connector": "the states of the connector and its tasks at the end, as they are those of the beginning",
+    "connector": "the states at the end, in place of those at the beginning",
     "group": "the consumer group's state (Kafka: DESCRIBE of the group)",
 }
 """Source → what it would tell, and what is needed for it."""
