@@ -21,6 +21,8 @@ from lab.inspect.limits import Pipeline
 from lab.profiles import load_profile
 from lab.profiles.connector_keys import known_keys
 from lab.profiles.index_settings import expected_value, known_settings
+from lab.replay.export import LINE_ENDS
+from producers.json_values import dumped, loaded
 
 MOST_BYTES = 1_000_000_000
 """Of all sampled documents; a topic of large ones gives fewer."""
@@ -90,25 +92,27 @@ def line_of(record: Message, *, has_ids: bool) -> bytes | None:
 
     Of Connect's envelope (`JsonConverter` with schemas) the payload is the document.
     """
+    value = as_bytes(record.value())
     try:
-        document = orjson.loads(as_bytes(record.value()) or b"null")
-        key = key_text(as_bytes(record.key()))
+        document = loaded(value or b"null")
+        key = key_text(as_bytes(record.key())) if has_ids else ""
     except (orjson.JSONDecodeError, UnicodeDecodeError):
         return None
     if isinstance(document, dict) and document.keys() == {"schema", "payload"}:
         document = document["payload"]
+        value = dumped(document)
     if not isinstance(document, dict) or (has_ids and not key):
         return None
-    action = orjson.dumps({"index": {"_id": key}}) + b"\n" if has_ids else b""
-    return action + orjson.dumps(document) + b"\n"
+    action = dumped({"index": {"_id": key}}) + b"\n" if has_ids else b""
+    return action + value.translate(LINE_ENDS) + b"\n"
 
 
 def key_text(key: bytes) -> str:
     """A record's key as the id that a sink makes of it: a JSON text without its quotes, or the bytes as text."""
     try:
-        parsed = orjson.loads(key)
+        parsed = loaded(key)
     except orjson.JSONDecodeError:
-        return key.decode()
+        parsed = None
     return parsed if isinstance(parsed, str) else key.decode()
 
 

@@ -30,6 +30,8 @@ HOT = with_nodes(
 )
 ALONE = with_nodes(replace(NODE, write_busy=0.7), OTHER_NODE)
 SLOW_MAPPING = replace(with_nodes(replace(BUSY_NODE, cpu_s=19.0)), index=GRAMS)
+GRAMS_BY_DEFAULT = replace(INDEX, settings={"analysis.analyzer.default.tokenizer": "ngram"})
+PLAIN = replace(GRAMS_BY_DEFAULT, mapping={"properties": {"title": {"type": "text", "analyzer": "standard"}}})
 REFRESHING = with_nodes(BUSY_NODE, refresh_time_s=10.0)
 MERGING = with_nodes(BUSY_NODE, merge_time_s=31.0, merging=0.6)
 TWO_HOSTS = with_nodes(
@@ -81,6 +83,8 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("hot shard", ALONE, with_nodes(replace(NODE, write_busy=0.7), replace(OTHER_NODE, index_time_s=7.0))),
         ("hot shard", ALONE, with_nodes(replace(NODE, write_busy=0.7))),
         ("mapping", SLOW_MAPPING, replace(SLOW_MAPPING, index=INDEX)),
+        # A field without an analyzer has the index's default one.
+        ("mapping", replace(SLOW_MAPPING, index=GRAMS_BY_DEFAULT), replace(SLOW_MAPPING, index=PLAIN)),
         # Other indices keep the nodes busy: 292 µs of their write threads went to each document of this one.
         ("mapping", SLOW_MAPPING, with_figures(SLOW_MAPPING, index_time_s=5.9)),
         ("mapping", SLOW_MAPPING, replace(with_nodes(replace(BUSY_NODE, cpu_s=5.9)), index=GRAMS)),

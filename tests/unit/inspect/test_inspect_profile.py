@@ -109,6 +109,15 @@ def test_with_ignored_keys_documents_have_no_ids(ignored: dict[str, str]) -> Non
     assert documents(replace(ONE_TASK, connector=connector), *RECORDS) == [{"n": 1}, {"n": 2}, {"n": 3}]
 
 
+def test_a_document_stands_in_the_file_as_in_the_topic() -> None:
+    """With its digits, on one line; a key that is ignored may be any bytes."""
+    pipeline = with_connector(settings={"key.ignore": "true"})
+
+    _, (path, *_) = write_profile(pipeline, Topics(Record(b"\xff", b'{"b":1.10,\n"a":"\\ud800"}')), "orders", 11)
+
+    assert path.read_bytes() == b'{"b":1.10, "a":"\\ud800"}\n'
+
+
 def test_the_profile_has_the_settings_of_index_and_connector() -> None:
     """Those that our sink has, too; others are named in a comment, and a password nowhere."""
     _, (_, _, path) = write_profile(CONFIGURED, Topics(*RECORDS), "orders", 11)
