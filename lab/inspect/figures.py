@@ -215,7 +215,7 @@ def counters_of(reading: Reading) -> dict[tuple[str, str, Hashable], int]:
     """
     counted: list[tuple[str, str, Mapping[Any, int]]] = [
         *((copy.shard, copy.node, copy.counters) for copy in reading.copies or ()),
-        *((node.name, key, {**node.figures, **node.ingest}) for key, node in (reading.nodes or {}).items()),
+        *((node.name, key, of) for key, node in (reading.nodes or {}).items() for of in (node.figures, node.ingest)),
         ("the sink's metrics", "", {"bulk_requests": reading.sink.bulk_requests} if reading.sink else {}),
     ]
     if reading.kafka:
@@ -363,7 +363,7 @@ def nodes_of(readings: Sequence[Reading], copies: Grown) -> list[NodeFigures]:
                 write_threads=last.figures.get("write_threads"),
                 write_busy=over(means["write_active"], last.figures.get("write_threads")),
                 write_queue=means["write_queue"],
-                rejected=sum_of_known(map(rises.get, REJECTED)),
+                rejected=sum_of_known(rises.get(name) for name in REJECTED),
                 disk_busy=None if disk_s is None else min(1.0, disk_s / lasted_s(read)),
                 index_time_s=sum(counters.get("index_time_ms", 0) for counters in here) / 1000,
                 shards=len(here),

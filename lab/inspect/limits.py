@@ -216,7 +216,7 @@ def at_rest(pipeline: Pipeline) -> Iterator[Bottleneck]:
 
 
 def held_back(pipeline: Pipeline) -> Iterator[Bottleneck]:
-    """Our sink may go no faster, write pools reject requests, or Elasticsearch slows indexing for its merges."""
+    """Our sink may go no faster, Elasticsearch rejects requests, or it holds indexing back for its merges."""
     figures, connector, tasks = pipeline.figures, pipeline.connector, pipeline.reading_tasks
     cap = connector.whole("max.documents.per.second")
     if cap and figures.indexing_rate is not None and figures.indexing_rate >= KEPT_UP * cap * tasks:
@@ -292,17 +292,23 @@ def hot_shard(pipeline: Pipeline) -> Iterator[Bottleneck]:
     busy, idle = hot.write_busy or 0.0, fmean(node.write_busy or 0.0 for node in others)
     if hot.index_time_s < HOT * fmean(node.index_time_s for node in others) or busy < HALF:
         return
+    name, documents, _ = busiest
+    index, nodes = name.rpartition("/")[0], len(figures.nodes)
+    # No document of this index goes to the shards of another one.
+    own = [many for shard, many in figures.shard_documents.items() if shard.rpartition("/")[0] == index]
+    every = list(figures.shard_documents.values())
+    if any(documents < HOT * (sum(each) - documents) / max(1, len(each) - 1) for each in (own, every)):
+        return
     where = f"{percent(busy)} of the write threads of {hot.name} were at work, {percent(idle)} of the others'"
-    name, documents, total = busiest
-    shards, nodes = len(figures.shard_documents), len(figures.nodes)
-    if shards == 1:
-        more = Try("index.number_of_shards", "1", str(nodes), "one for each node; needs a new index")
-        yield Bottleneck("hot shard", f"the index has one shard on {nodes} data nodes: {where}.", (more,))
-    elif documents >= HOT * (total - documents) / (shards - 1):
-        got = f"shard {name} got {percent(documents / total)} of the documents of {shards} shards"
+    if len(own) > 1:
+        got = f"shard {name} got {percent(documents / sum(own))} of the documents of {len(own)} shards"
         routing = pipeline.connector.value("routing") or "by the records or the index"
         even = Try("routing", routing, "none", "ids spread documents evenly")
         yield Bottleneck("hot shard", f"{got}: {where}.", (even,))
+    else:
+        which = "the index" if own == every else f"index {index}"
+        more = Try("index.number_of_shards", "1", str(nodes), "one for each node; needs a new index")
+        yield Bottleneck("hot shard", f"{which} has one shard on {nodes} data nodes: {where}.", (more,))
 
 
 def mapping(pipeline: Pipeline) -> Iterator[Bottleneck]:

@@ -152,6 +152,15 @@ def test_one_task_of_several_partitions_needs_tasks_alone() -> None:
     assert tried(pipeline) == [("tasks.max", "1", "7")]
 
 
+def test_a_hot_shard_is_held_against_the_others_of_its_index() -> None:
+    """Those of another index, which the connector writes to as well, have no documents of its own."""
+    found = bottleneck_of(with_figures(HOT, shard_documents={"orders/0": 9_001, "books/0": 499, "books/1": 503}))
+
+    assert found
+    assert found.evidence.startswith("index orders has one shard on 2 data nodes: ")
+    assert found.tries[0].setting == "index.number_of_shards"
+
+
 def test_tasks_that_are_more_than_the_partitions_to_come_stay_as_they_are() -> None:
     """Six of ten have nothing to read, and two have nothing then."""
     pipeline = with_figures(with_connector(tasks_max=10), lags={f"orders-{number}": 11 for number in range(4)})
