@@ -326,9 +326,8 @@ def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
     parts = {of[0]: min(1.0, documents / max(1, passed)) for of, passed in grown_by.items() if of[1:] == PASSED}
     spent_ms = {of: ms * parts[of[0]] for of, ms in grown_by.items() if of[1:] != PASSED}
     ingest_ms = sum(ms for of, ms in spent_ms.items() if of[1:] == TOOK)
-    most_ms, (pipeline, place, name) = max(
-        ((ms, of) for of, ms in spent_ms.items() if of[1]), default=(0.0, ("", 0, ""))
-    )
+    of_processors = ((ms, of) for of, ms in spent_ms.items() if of[1])
+    most_ms, (pipeline, place, name) = max(of_processors, default=(0.0, ("", 0, "")))
     slowest = Processor(pipeline, name, place, min(1.0, most_ms / ingest_ms)) if most_ms and ingest_ms else None
     return {
         "ingest_time_s": ingest_ms / 1000,

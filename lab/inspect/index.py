@@ -75,9 +75,8 @@ class InspectedIndex:
     def counts(self) -> dict[str, int]:
         """Fields by what they are: all that are indexed or stored, and those of costly types."""
         kinds = [kind for _, kind, _ in self.fields if kind != "object"]
-        return {
-            "all": len(kinds),
-            **{kind: kinds.count(kind) for kind in ("text", "keyword", "nested") if kind in kinds},
+        return {"all": len(kinds)} | {
+            kind: kinds.count(kind) for kind in ("text", "keyword", "nested") if kind in kinds
         }
 
     @property

@@ -227,13 +227,10 @@ def held_back(pipeline: Pipeline) -> Iterator[Bottleneck]:
         name, flight = connector.first_whole(IN_FLIGHT)
         fewer = Try(name, str(flight), str((flight or 1) // 2), "fewer requests wait in the write queue")
         busiest = max(figures.nodes, key=lambda node: node.rejected or 0)
-        yield Bottleneck(
-            "elasticsearch",
-            f"Elasticsearch rejected {quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s, "
-            f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there on "
-            "average.",
-            (fewer,) if flight and flight > 1 else (),
-        )
+        there = f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there"
+        requests = f"{quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s"
+        evidence = f"Elasticsearch rejected {requests}, {there} on average."
+        yield Bottleneck("elasticsearch", evidence, (fewer,) if flight and flight > 1 else ())
     if (figures.throttled or 0.0) >= THROTTLED:
         held = f"in times that add up, shard by shard, to {percent(figures.throttled)} of the window"
         yield Bottleneck("merge throttling", f"Elasticsearch held indexing back {held}.", pipeline.fewer_segments)
@@ -315,9 +312,8 @@ def mapping(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """Elasticsearch is busy, documents take long for their size, and the mapping has fields of costly kinds."""
     figures, costly = pipeline.figures, pipeline.index.costly if pipeline.index else []
     # By nodes and write threads: the former may work for other indices, too.
-    us_per_kb, index_us_per_kb = (
-        figures.us_per_kb(spent_s) or 0.0 for spent_s in (figures.cpu_s, figures.index_time_s)
-    )
+    spent_s = (figures.cpu_s, figures.index_time_s)
+    us_per_kb, index_us_per_kb = (figures.us_per_kb(each_s) or 0.0 for each_s in spent_s)
     is_warm = all(node.uptime_s is None or node.uptime_s >= WARM_S for node in figures.nodes)
     if not pipeline.busy_text or not costly or not is_warm or min(us_per_kb, index_us_per_kb) < SLOW_US_PER_KB:
         return
@@ -395,14 +391,5 @@ def sink(pipeline: Pipeline) -> Iterator[Bottleneck]:
 
 Predicates = tuple[Callable[[Pipeline], Iterator[Bottleneck]], ...]
 FIRST: Predicates = (failed, at_rest)
-PREDICATES: Predicates = (
-    held_back,
-    tiny_bulks,
-    ingest_pipeline,
-    hot_shard,
-    mapping,
-    machine,
-    elasticsearch,
-    sink,
-)
+PREDICATES: Predicates = (held_back, tiny_bulks, ingest_pipeline, hot_shard, mapping, machine, elasticsearch, sink)
 """In the order in which they are asked, after the first ones and where records wait; docs/inspect.md states each."""

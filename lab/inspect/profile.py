@@ -62,25 +62,18 @@ def sampled_records(topics: KafkaTopics, names: tuple[str, ...], most: int) -> I
 
 
 def write_documents(path: Path, records: Iterator[Message], most: int, *, has_ids: bool) -> Sampled:
-    """Write the documents of records into a file that is there.
-
-    Raises:
-        ProfileError: No record has a document, or the file cannot be written.
-    """
+    """Write the documents of records into a file that is there; raises ProfileError if no record has one."""
     documents = left_out = size = 0
-    try:
-        with path.open("wb") as file:
-            for record in records:
-                line = line_of(record, has_ids=has_ids)
-                if line is None:
-                    left_out += 1
-                    continue
-                file.write(line)
-                documents, size = documents + 1, size + len(line)
-                if documents >= most or size >= MOST_BYTES:
-                    break
-    except OSError as error:
-        raise unwritable(f"{path}: cannot be written", error) from error
+    with path.open("wb") as file:
+        for record in records:
+            line = line_of(record, has_ids=has_ids)
+            if line is None:
+                left_out += 1
+                continue
+            file.write(line)
+            documents, size = documents + 1, size + len(line)
+            if documents >= most or size >= MOST_BYTES:
+                break
     if not documents:
         seen = f"{quantity(left_out, 'record')} without a JSON object or key" if left_out else "no records"
         raise ProfileError(f"--as-profile: got {seen}, expected JSON; values are read as they are in the topic")
@@ -138,9 +131,11 @@ def write_profile(pipeline: Pipeline, topics: KafkaTopics, name: str, most: int)
         sampled = write_documents(documents, records, most, has_ids=has_ids(connector, index))
         write_files({mapping: mapping_text(index), profile: profile_text(pipeline, index, sampled, name)})
         load_profile(name)
-    except BaseException:
+    except BaseException as error:
         for path in paths:
             path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise unwritable(f"{documents}: cannot be written", error) from error
         raise
     return sampled, paths
 
