@@ -181,7 +181,10 @@ class PipelineReader:
             return None
         before_s = self._clock()
         value = tried(source, self.lost, self._sources[source])
-        self._failing_s[source] += self._clock() - before_s if source in self.lost else -self._failing_s[source]
+        if source in self.lost:
+            self._failing_s[source] += self._clock() - before_s
+        else:
+            self._failing_s[source] = 0.0
         return value
 
     def close(self) -> None:
