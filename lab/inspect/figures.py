@@ -1,15 +1,18 @@
 """Figures of the watched window, out of its readings; a figure that the readings do not give is `None`."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
-from lab.analysis.figures.rates import growth, mean
-from lab.inspect.readings import GAUGES, Copy, Ingest, Reading
+from lab.analysis.figures.rates import growth, mean, sum_of_all
+from lab.inspect.readings import GAUGES, PASSED, REJECTED, TOOK, Copy, Reading
 
+Number = TypeVar("Number", int, float)
+Grown = list[tuple[Copy, dict[str, int]]]
+"""Copies of shards, each with the growth of its counters."""
 OTHERS = 2.0
 """Commits and documents are not counted at the same instants, so that their rates differ somewhat."""
 
@@ -76,6 +79,7 @@ class Figures:
         index_time_s, refresh_time_s: Time on all copies.
         merge_time_s: Time that merges worked which ended, on all copies; `merging` were under way on average.
         ingest_time_s: Time spent in ingest pipelines; `ingest_ms` per document.
+        replicated: Indices of which a node has a replica; `None` where that is not known.
         slowest_processor: The one that took most of that; `None` where a pipeline was replaced meanwhile, too.
         sink_bulk_documents, sink_bulk_bytes, sink_bulk_ms, in_flight: By the sink's own metrics, where they are read.
     """
@@ -104,6 +108,7 @@ class Figures:
     ingest_ms: float | None = None
     slowest_processor: Processor | None = None
     shard_documents: Mapping[str, int] = field(default_factory=dict)
+    replicated: Sequence[str] | None = None
     nodes: Sequence[NodeFigures] = ()
     sink_bulk_documents: float | None = None
     sink_bulk_bytes: float | None = None
@@ -112,9 +117,8 @@ class Figures:
 
     @property
     def rejected(self) -> int | None:
-        """Requests that the write pools of all nodes have rejected."""
-        known = [node.rejected for node in self.nodes if node.rejected is not None]
-        return sum(known) if known else None
+        """Requests that all nodes have rejected."""
+        return sum_of_known(node.rejected for node in self.nodes)
 
     @property
     def write_busy(self) -> float | None:
@@ -123,20 +127,15 @@ class Figures:
         return over(sum(busy * threads for busy, threads in known), sum(threads for _, threads in known))
 
     @property
-    def cpu_us_per_kb(self) -> float | None:
-        """CPU time of all data nodes per kB of the watched documents; other work of the nodes counts, too."""
-        return self._us_per_kb([node.cpu_s for node in self.nodes])
+    def cpu_s(self) -> float | None:
+        """CPU time of all data nodes; other work of theirs counts, too."""
+        return sum_of_known(node.cpu_s for node in self.nodes)
 
-    @property
-    def index_us_per_kb(self) -> float | None:
-        """Time of write threads on all copies per kB of the watched documents; it is of these alone."""
-        return self._us_per_kb([self.index_time_s])
-
-    def _us_per_kb(self, spent_s: Sequence[float | None]) -> float | None:
-        """Time per kB, a smaller document counting as one."""
-        bytes_each, known = over(self.bulk_bytes, self.bulk_documents), [each for each in spent_s if each is not None]
+    def us_per_kb(self, spent_s: float | None) -> float | None:
+        """Time per kB of the watched documents, a smaller document counting as one."""
+        bytes_each = over(self.bulk_bytes, self.bulk_documents)
         kb = sum(self.shard_documents.values()) * max(1.0, bytes_each / 1000) if bytes_each else 0.0
-        return over(1e6 * sum(known), kb) if known else None
+        return over(spent_s, kb / 1e6)
 
     @property
     def others_write(self) -> bool:
@@ -155,6 +154,12 @@ def over(value: float | None, by: float | None) -> float | None:
     return value / by if value is not None and by else None
 
 
+def sum_of_known(values: Iterable[Number | None]) -> Number | None:
+    """The sum of the values that are known; `None` without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
 def lasted_s(readings: Sequence[Reading]) -> float:
     """Time from the first reading to the last."""
     return max(readings[-1].at_s - readings[0].at_s, 1e-3)
@@ -167,14 +172,15 @@ def figures_of(readings: Sequence[Reading], drained: Collection[str] = ()) -> Fi
         drained: Partitions whose offsets behind the committed one hold no records.
     """
     stretch, begun_again = longest_stretch(readings)
+    copies = grown(stretch)
     return Figures(
         window_s=lasted_s(stretch),
         watched_s=lasted_s(readings),
         begun_again=begun_again,
         letters=growth(reading.dead_letters for reading in stretch),
-        nodes=nodes_of(stretch),
+        nodes=nodes_of(stretch, copies),
         **of_topics(stretch, drained),
-        **of_shards(stretch),
+        **of_shards(stretch, copies),
         **of_sink(stretch),
     )
 
@@ -185,7 +191,7 @@ def longest_stretch(readings: Sequence[Reading]) -> tuple[list[Reading], list[st
     What a node, a shard's copy or a task counted between the reading before and its end is lost. A sum over the whole
     watch would be too small, and nothing would show by how much.
     """
-    known: dict[tuple[str, str, str], int] = {}
+    known: dict[tuple[str, str, Hashable], int] = {}
     held: set[tuple[str, str, bool]] = set()
     stretches: list[list[Reading]] = [[]]
     begun_again: set[str] = set()
@@ -202,23 +208,18 @@ def longest_stretch(readings: Sequence[Reading]) -> tuple[list[Reading], list[st
     return max(filter(None, stretches), key=lasted_s), sorted(begun_again)
 
 
-def counters_of(reading: Reading) -> dict[tuple[str, str, str], int]:
+def counters_of(reading: Reading) -> dict[tuple[str, str, Hashable], int]:
     """Numbers of a reading that fall only where their server begins to count again; the place comes first.
 
     A node keeps its id when it is started again (`NodeEnvironment` stores it), so that its uptime tells.
     """
-    partitions, nodes = reading.kafka.partitions if reading.kafka else {}, reading.nodes or {}
-    counted: list[tuple[str, str, Mapping[str, int]]] = [
+    counted: list[tuple[str, str, Mapping[Any, int]]] = [
         *((copy.shard, copy.node, copy.counters) for copy in reading.copies or ()),
-        *((node.name, key, node.figures) for key, node in nodes.items()),
-        *(
-            (node.name, f"{key} {name}", {"": of.documents} | {str(place): ms for place, ms in of.processors.items()})
-            for key, node in nodes.items()
-            for name, of in node.ingest.items()
-        ),
-        *((place, "", {"end": end, "committed": committed}) for place, (end, committed) in partitions.items()),
+        *((node.name, key, of) for key, node in (reading.nodes or {}).items() for of in (node.figures, node.ingest)),
         ("the sink's metrics", "", {"bulk_requests": reading.sink.bulk_requests} if reading.sink else {}),
     ]
+    if reading.kafka:
+        counted += [(place, "", dict(enumerate(offsets))) for place, offsets in reading.kafka.partitions.items()]
     return {
         (place, key, name): value
         for place, key, counters in counted
@@ -236,14 +237,15 @@ def of_topics(readings: Sequence[Reading], drained: Collection[str] = ()) -> dic
     arrival_rate = (last.end_offset - first.end_offset) / (last_s - first_s)
     # Tasks commit one after the other: a rate over all partitions would count one's minute in the time of two readings.
     known_of = {place: [(at_s, sample.partitions.get(place)) for at_s, sample in known] for place in last.partitions}
-    of_each = [(0.0, 0) if place in drained else of_partition(offsets) for place, offsets in known_of.items()]
-    rate = None if any(each is None for each, _ in of_each) else sum(each or 0.0 for each, _ in of_each)
+    of_each = {place: of_partition(offsets) for place, offsets in known_of.items()}
+    of_each |= {place: (0.0, 0) for place, (_, backlog) in of_each.items() if backlog is None and place in drained}
+    rate = sum_of_all(rate for rate, _ in of_each.values())
     return {
         "arrival_rate": arrival_rate,
         "commit_rate": rate,
         "lag": last.lag_records,
         "lags": {place: end - committed for place, (end, committed) in last.partitions.items()},
-        "backlog": None if any(each is None for _, each in of_each) else sum(each or 0 for _, each in of_each),
+        "backlog": sum_of_all(backlog for _, backlog in of_each.values()),
         "lag_trend": None if rate is None else arrival_rate - rate,
     }
 
@@ -265,7 +267,7 @@ def of_partition(offsets: Sequence[tuple[float, tuple[int, int] | None]]) -> tup
     return rate, waited if end > committed else 0
 
 
-def grown(readings: Sequence[Reading]) -> list[tuple[Copy, dict[str, int]]]:
+def grown(readings: Sequence[Reading]) -> Grown:
     """Each copy at the last reading, and the growth of its counters on that node; a later copy began at zero."""
     known = [reading.copies for reading in readings if reading.copies is not None]
     if len(known) < 2:
@@ -278,9 +280,8 @@ def grown(readings: Sequence[Reading]) -> list[tuple[Copy, dict[str, int]]]:
     ]
 
 
-def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
+def of_shards(readings: Sequence[Reading], copies: Grown) -> dict[str, Any]:
     """Figures of the shards, and of ingest pipelines per document of theirs."""
-    copies = grown(readings)
     if not copies:
         return {}
     read = [reading for reading in readings if reading.copies is not None]
@@ -289,7 +290,7 @@ def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
         everywhere.update(counters)
         primaries.update(counters if copy.is_primary else {})
     documents, bulks, window_s = primaries["index_total"], primaries["bulks"], lasted_s(read)
-    paused_ms = everywhere["merge_throttled_ms"] + everywhere["merge_stopped_ms"]
+    paused_ms = everywhere["merges_throttled_time_ms"] + everywhere["merges_stopped_time_ms"]
     return {
         "indexing_rate": documents / window_s,
         "index_time_s": everywhere["index_time_ms"] / 1000,
@@ -299,9 +300,10 @@ def of_shards(readings: Sequence[Reading]) -> dict[str, Any]:
         "bulk_ms": over(primaries["bulk_time_ms"], bulks),
         "throttled": primaries["throttle_time_ms"] / 1000 / window_s,
         "refresh_time_s": everywhere["refresh_time_ms"] / 1000,
-        "merge_time_s": max(0, everywhere["merge_time_ms"] - paused_ms) / 1000,
-        "merging": fmean(sum(copy.counters.get("merging", 0) for copy in each.copies or ()) for each in read),
+        "merge_time_s": max(0, everywhere["merges_time_ms"] - paused_ms) / 1000,
+        "merging": fmean(sum(copy.counters.get("merges_current", 0) for copy in each.copies or ()) for each in read),
         "shard_documents": {copy.shard: counters.get("index_total", 0) for copy, counters in copies if copy.is_primary},
+        "replicated": sorted({copy.shard.rpartition("/")[0] for copy, _ in copies if not copy.is_primary}),
         **of_ingest(readings, documents),
     }
 
@@ -314,21 +316,18 @@ def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
     known = [reading.nodes for reading in readings if reading.nodes]
     if len(known) < 2 or not any(node.ingest for node in known[-1].values()):
         return {}
-    passed, spent_ms, each_ms = Counter[str](), Counter[str](), Counter[tuple[str, int, str]]()
-    is_same = True
-    for key, node in known[-1].items():
-        earlier = known[0][key].ingest if key in known[0] else {}
-        for name, last in node.ingest.items():
-            first = earlier.get(name, Ingest(0, 0))
-            passed[name] += last.documents - first.documents
-            spent_ms[name] += last.time_ms - first.time_ms
-            is_same &= name not in earlier or first.processors.keys() == last.processors.keys()
-            for listed, ms in last.processors.items():
-                each_ms[(name, *listed)] += ms - first.processors.get(listed, 0)
-    parts = {name: min(1.0, documents / max(1, many)) for name, many in passed.items()}
-    ingest_ms = sum(ms * parts[name] for name, ms in spent_ms.items())
-    costs = [(ms * parts[pipeline], pipeline, place, name) for (pipeline, place, name), ms in each_ms.items()]
-    most_ms, pipeline, place, name = max(costs, default=(0.0, "", 0, ""))
+    first, last = known[0], known[-1]
+    grown_by, is_same = Counter[tuple[str, int, str]](), True
+    for key, node in last.items():
+        earlier = first[key].ingest if key in first else {}
+        grown_by.update(node.ingest)
+        grown_by.subtract(earlier)
+        is_same &= not earlier or earlier.keys() == node.ingest.keys()
+    parts = {of[0]: min(1.0, documents / max(1, passed)) for of, passed in grown_by.items() if of[1:] == PASSED}
+    spent_ms = {of: ms * parts[of[0]] for of, ms in grown_by.items() if of[1:] != PASSED}
+    ingest_ms = sum(ms for of, ms in spent_ms.items() if of[1:] == TOOK)
+    of_processors = ((ms, of) for of, ms in spent_ms.items() if of[1])
+    most_ms, (pipeline, place, name) = max(of_processors, default=(0.0, ("", 0, "")))
     slowest = Processor(pipeline, name, place, min(1.0, most_ms / ingest_ms)) if most_ms and ingest_ms else None
     return {
         "ingest_time_s": ingest_ms / 1000,
@@ -337,16 +336,17 @@ def of_ingest(readings: Sequence[Reading], documents: int) -> dict[str, Any]:
     }
 
 
-def nodes_of(readings: Sequence[Reading]) -> list[NodeFigures]:
-    """Figures of each data node, by name."""
+def nodes_of(readings: Sequence[Reading], copies: Grown) -> list[NodeFigures]:
+    """Figures of each data node by name, without tiers that hold no copy (`DataTierAllocationDecider`)."""
     read = [reading for reading in readings if reading.nodes]
     known = [reading.nodes for reading in read if reading.nodes]
-    copies = grown(readings)
+    nodes = known[-1] if known else {}
+    tiers = {tier for copy, _ in copies if copy.node in nodes for tier in nodes[copy.node].tiers}
     found = []
-    for key, last in (known[-1] if known else {}).items():
-        if not last.has_data:
+    for key, last in nodes.items():
+        if not last.tiers or (tiers and not tiers & last.tiers):
             continue
-        series = [nodes[key].figures for nodes in known if key in nodes]
+        series = [each[key].figures for each in known if key in each]
         means = {name: mean(figures.get(name) for figures in series) for name in GAUGES}
         rises = {name: growth(figures.get(name) for figures in series) for name in last.figures}
         here = [counters for copy, counters in copies if copy.node == key]
@@ -362,7 +362,7 @@ def nodes_of(readings: Sequence[Reading]) -> list[NodeFigures]:
                 write_threads=last.figures.get("write_threads"),
                 write_busy=over(means["write_active"], last.figures.get("write_threads")),
                 write_queue=means["write_queue"],
-                rejected=rises.get("write_rejected"),
+                rejected=sum_of_known(rises.get(name) for name in REJECTED),
                 disk_busy=None if disk_s is None else min(1.0, disk_s / lasted_s(read)),
                 index_time_s=sum(counters.get("index_time_ms", 0) for counters in here) / 1000,
                 shards=len(here),
@@ -376,10 +376,8 @@ def of_sink(readings: Sequence[Reading]) -> dict[str, Any]:
     known = [reading.sink for reading in readings if reading.sink]
     if len(known) < 2:
         return {}
+    totals = {"documents": "bulk_documents_total", "bytes": "bulk_bytes_total", "ms": "bulk_service_time_ms_total"}
     requests = growth(sink.bulk_requests for sink in known)
-    return {
-        "sink_bulk_documents": over(growth(sink.bulk_documents_total for sink in known), requests),
-        "sink_bulk_bytes": over(growth(sink.bulk_bytes_total for sink in known), requests),
-        "sink_bulk_ms": over(growth(sink.bulk_service_time_ms_total for sink in known), requests),
-        "in_flight": fmean(sink.bulk_requests_in_flight for sink in known),
-    }
+    each = {name: over(growth(getattr(sink, of) for sink in known), requests) for name, of in totals.items()}
+    in_flight = fmean(sink.bulk_requests_in_flight for sink in known)
+    return {"in_flight": in_flight, **{f"sink_bulk_{name}": value for name, value in each.items()}}

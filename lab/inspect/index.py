@@ -21,6 +21,8 @@ SHOWN = {
 NONE = {"", "_none"}
 MANY_FIELDS = 300
 """Fields, multi-fields counted: beyond, a mapping costs by its size alone."""
+COSTLY = {"search_as_you_type": 1, "dense_vector": 1, "knn_vector": 1, "completion": 4, "nested": 5}
+"""Types of fields that cost much → rank, the dearest first."""
 GRAMS = re.compile(r"n_?gram|shingle", re.IGNORECASE)
 
 
@@ -73,9 +75,8 @@ class InspectedIndex:
     def counts(self) -> dict[str, int]:
         """Fields by what they are: all that are indexed or stored, and those of costly types."""
         kinds = [kind for _, kind, _ in self.fields if kind != "object"]
-        return {
-            "all": len(kinds),
-            **{kind: kinds.count(kind) for kind in ("text", "keyword", "nested") if kind in kinds},
+        return {"all": len(kinds)} | {
+            kind: kinds.count(kind) for kind in ("text", "keyword", "nested") if kind in kinds
         }
 
     @property
@@ -89,15 +90,16 @@ class InspectedIndex:
     @property
     def gram_analyzers(self) -> frozenset[str]:
         """Analyzers of the index that make n-grams or shingles of each word, by tokenizer or filter."""
-        analysis = {name: str(value) for name, value in self.settings.items() if name.startswith("analysis.")}
-        part = re.compile(r"analysis\.(?:tokenizer|filter)\.([^.]+)\.type")
-        parts = {match[1] for name, of in analysis.items() if (match := part.fullmatch(name)) and GRAMS.search(of)}
-        analyzer = re.compile(r"analysis\.analyzer\.([^.]+)\.(?:tokenizer|filter)(?:\.\d+)?")
+        analysis = [(name.split("."), str(of)) for name, of in self.settings.items() if name.startswith("analysis.")]
+        parts = {
+            path[2] for path, of in analysis if path[1] != "analyzer" and path[3:] == ["type"] and GRAMS.search(of)
+        }
         return frozenset(
-            match[1]
-            for name, of in analysis.items()
-            if (match := analyzer.fullmatch(name))
-            and any(word in parts or GRAMS.search(word) for word in re.findall(r"[\w-]+", of))
+            path[2]
+            for path, of in analysis
+            if path[1] == "analyzer" and path[3:4] in (["tokenizer"], ["filter"])
+            for word in re.findall(r"[\w-]+", of)
+            if word in parts or GRAMS.search(word)
         )
 
 
@@ -124,16 +126,14 @@ def cost_of(kind: str, of: Mapping[str, Any], gram_analyzers: frozenset[str]) ->
     Each kind here makes several terms of one word, or a document or graph node of one value (Elasticsearch's pages of
     the field types). A plain `text` or `keyword` is none.
     """
-    if kind == "text" and of.get("index", True) is not False:
-        if of.get("analyzer") in gram_analyzers or GRAMS.search(str(of.get("analyzer", ""))):
-            return 0, f"n-grams (analyzer {of['analyzer']})"
+    if of.get("index") is False:
+        return 9, ""
+    if kind == "text":
+        analyzer = str(of.get("analyzer", "default"))
+        if analyzer in gram_analyzers or GRAMS.search(analyzer):
+            return 0, f"n-grams (analyzer {analyzer})"
         if "index_prefixes" in of:
             return 2, "index_prefixes"
         if of.get("index_phrases") is True:
             return 3, "index_phrases"
-    whys = {"search_as_you_type": 1, "completion": 4, "nested": 5}
-    if kind in whys:
-        return whys[kind], kind
-    if kind in {"dense_vector", "knn_vector"} and of.get("index", True) is not False:
-        return 1, kind
-    return 9, ""
+    return COSTLY.get(kind, 9), kind if kind in COSTLY else ""

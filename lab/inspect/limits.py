@@ -1,10 +1,10 @@
-"""The bottleneck of a watched pipeline, each by a predicate, in the words of `run`; and what to try first.
+"""The bottleneck of a watched pipeline, in the words of `run`; and what to try first.
 
-Asked in the order of `FIRST` and `PREDICATES`, the first that applies. What the readings do not give is `None`, and a
-predicate without its figures does not apply.
+Each predicate gives the bottlenecks that apply; the first one in the order of `FIRST` and `PREDICATES` counts. What the
+readings do not give is `None`, and a bottleneck without its figures does not apply.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -19,9 +19,10 @@ from lab.profiles.index_settings import time_s
 TINY_DOCUMENTS, TINY_BYTES = 250, 250_000
 """A bulk request with fewer of both spends more on itself (a round trip, a write to the translog) than on documents."""
 GOOD_DOCUMENTS = 2000
-"""`batch.size` by default, in our sink, Confluent's and Aiven's."""
-AIVEN = "io.aiven."
-"""The packages of Aiven's sinks begin so."""
+"""`batch.size` by default, in our sink, Confluent's and Aiven's for Elasticsearch."""
+BATCH_SIZE = ("batch.size", "bulk.max.operations.size")
+IN_FLIGHT = ("max.in.flight.requests", "bulk.max.concurrent.requests")
+"""The second names are those of Aiven's newer sinks for OpenSearch (`OpenSearchSinkConnectorConfig`)."""
 HOT = 3.0
 """How many times as much as the mean of the others."""
 HALF = 0.5
@@ -122,13 +123,11 @@ class Pipeline:
     @property
     def busy_text(self) -> str | None:
         """Evidence that write threads or cores of the data nodes have no slack left; `None` where there is none."""
-        busy = self.figures.write_busy
-        if busy is not None and busy >= BUSY_WRITE_THREADS:
-            waiting = (
-                f"with {number(sum(node.write_queue or 0.0 for node in self.figures.nodes))} requests waiting for one"
-            )
-            return f"{percent(busy)} of Elasticsearch's write threads were at work, {waiting}"
-        return self.full_host(by_others=False)
+        busy = self.figures.write_busy or 0.0
+        if busy < BUSY_WRITE_THREADS:
+            return self.full_host(by_others=False)
+        waiting = number(sum(node.write_queue or 0.0 for node in self.figures.nodes))
+        return f"{percent(busy)} of Elasticsearch's write threads were at work, with {waiting} requests waiting for one"
 
     @property
     def fewer_segments(self) -> tuple[Try, ...]:
@@ -140,7 +139,9 @@ class Pipeline:
         if 0 < time_s(refresh) < SELDOM_S:
             why = "fewer segments to write and merge; search sees later"
             tries.append(Try("index.refresh_interval", refresh, f"{SELDOM_S:.0f}s", why))
-        if index.replicas:
+        # `_settings` also counts those that no node can take (`SameShardAllocationDecider`).
+        replicated = self.figures.replicated
+        if index.replicas and (replicated is None or index.name in replicated):
             why = "while loading: each copy indexes all again"
             tries.append(Try("index.number_of_replicas", str(index.replicas), "0", why))
         return tuple(tries)
@@ -152,9 +153,9 @@ def percent(share: float | None) -> str:
 
 
 def bottleneck_of(pipeline: Pipeline) -> Bottleneck | None:
-    """The first bottleneck whose predicate applies; `None` where none does."""
+    """The first bottleneck that applies; `None` where none does."""
     asked = (*FIRST, *PREDICATES) if pipeline.waits else FIRST
-    return next(filter(None, (predicate(pipeline) for predicate in asked)), None)
+    return next((found for predicate in asked for found in predicate(pipeline)), None)
 
 
 def why_unknown(pipeline: Pipeline) -> str:
@@ -175,128 +176,95 @@ def why_unknown(pipeline: Pipeline) -> str:
     return "records wait, and the nodes' figures could not be read: the privilege `monitor` on the cluster tells"
 
 
-# --- the connector, and whether records wait ------------------------------------------------------------------------
-
-
-def failed(pipeline: Pipeline) -> Bottleneck | None:
+def failed(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """The connector or a task has failed, or none is to run."""
     connector = pipeline.connector
     broken = [task for task in connector.tasks if task.state == "FAILED"]
     if connector.state == "FAILED" or broken:
         what = f"{quantity(len(broken), 'task')} of {len(connector.tasks)}" if broken else "the connector"
         reason = next(filter(None, (task.reason for task in broken)), connector.reason) or "no cause given"
-        return Bottleneck("connector", f"{what} failed: {reason}.")
+        yield Bottleneck("connector", f"{what} failed: {reason}.")
     if connector.state in {"PAUSED", "STOPPED"}:
-        return Bottleneck("connector", f"it is {connector.state}: no record is read until somebody resumes it.")
+        yield Bottleneck("connector", f"it is {connector.state}: no record is read until somebody resumes it.")
     if not connector.running_tasks:
         states = ", ".join(sorted({task.state for task in connector.tasks})) or "there are none"
-        return Bottleneck("connector", f"it is {connector.state}, and no task runs (tasks: {states}).")
-    return None
+        yield Bottleneck("connector", f"it is {connector.state}, and no task runs (tasks: {states}).")
 
 
-def stalled(pipeline: Pipeline) -> Bottleneck | None:
-    """Records wait, and nothing was committed or indexed in the window."""
+def at_rest(pipeline: Pipeline) -> Iterator[Bottleneck]:
+    """Records wait, and nothing was committed or indexed; or next to none wait: the connector waits for producers."""
     figures, index, state = pipeline.figures, pipeline.index, pipeline.group_state
-    if not figures.lag or figures.backlog is not None or figures.indexing_rate != 0 or figures.letters:
-        return None
-    blocked = f"; the index is blocked ({', '.join(index.blocks)})" if index and index.blocks else ""
-    group = f"; its consumer group is {state}" if state not in {None, "STABLE"} else ""
-    return Bottleneck(
-        "connector",
-        f"it runs and does nothing: {count(figures.lag)} records wait, and for {number(figures.window_s)} s no "
-        f"offset was committed and no document indexed{blocked}{group}.",
-    )
+    if figures.lag and figures.backlog is None and figures.indexing_rate == 0 and not figures.letters:
+        blocked = f"; the index is blocked ({', '.join(index.blocks)})" if index and index.blocks else ""
+        group = f"; its consumer group is {state}" if state not in {None, "STABLE"} else ""
+        yield Bottleneck(
+            "connector",
+            f"it runs and does nothing: {count(figures.lag)} records wait, and for {number(figures.window_s)} s no "
+            f"offset was committed and no document indexed{blocked}{group}.",
+        )
+    if pipeline.waits is False:
+        what, lag = "nothing arrives", f"the lag was {count(figures.backlog)} records"
+        if figures.arrival_rate:
+            bound = f"less than {number(BACKLOG_S + EVERY_S)} s of work"
+            what = f"{number(figures.arrival_rate)} records/s arrive, and {lag} at the last commit, {bound}"
+        elif figures.backlog:
+            what += f", and {lag}"
+        else:
+            ends = f": the last {quantity(figures.lag or 0, 'offset')} hold no record, as transactions leave some"
+            what += f", and the topics are drained{ends if figures.lag else ''}"
+        yield Bottleneck("producer", f"the connector keeps up; {what}.")
 
 
-def keeps_up(pipeline: Pipeline) -> Bottleneck | None:
-    """The topics hold next to nothing: the connector waits for producers."""
-    figures, lag = pipeline.figures, f"the lag was {count(pipeline.figures.backlog)} records"
-    if pipeline.waits is not False:
-        return None
-    if figures.arrival_rate:
-        arrive = f"{number(figures.arrival_rate)} records/s arrive"
-        what = f"{arrive}, and {lag} at the last commit, less than {number(BACKLOG_S + EVERY_S)} s of work"
-    elif figures.backlog:
-        what = f"nothing arrives, and {lag}"
-    else:
-        ends = f": the last {quantity(figures.lag or 0, 'offset')} hold no record, as transactions leave some"
-        what = f"nothing arrives, and the topics are drained{ends if figures.lag else ''}"
-    return Bottleneck("producer", f"the connector keeps up; {what}.")
+def held_back(pipeline: Pipeline) -> Iterator[Bottleneck]:
+    """Our sink may go no faster, Elasticsearch rejects requests, or it holds indexing back for its merges."""
+    figures, connector, tasks = pipeline.figures, pipeline.connector, pipeline.reading_tasks
+    cap = connector.whole("max.documents.per.second")
+    if cap and figures.indexing_rate is not None and figures.indexing_rate >= KEPT_UP * cap * tasks:
+        may = f"{quantity(tasks, 'task')} may index {count(cap)} documents/s each"
+        more = Try("max.documents.per.second", str(cap), "0", "0 is no bound")
+        yield Bottleneck("requested rate", f"{may}, and {number(figures.indexing_rate)}/s were indexed.", (more,))
+    if figures.rejected:
+        name, flight = connector.first_whole(IN_FLIGHT)
+        fewer = Try(name, str(flight), str((flight or 1) // 2), "fewer requests wait in the write queue")
+        busiest = max(figures.nodes, key=lambda node: node.rejected or 0)
+        there = f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there"
+        requests = f"{quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s"
+        evidence = f"Elasticsearch rejected {requests}, {there} on average."
+        yield Bottleneck("elasticsearch", evidence, (fewer,) if flight and flight > 1 else ())
+    if (figures.throttled or 0.0) >= THROTTLED:
+        held = f"in times that add up, shard by shard, to {percent(figures.throttled)} of the window"
+        yield Bottleneck("merge throttling", f"Elasticsearch held indexing back {held}.", pipeline.fewer_segments)
 
 
-def requested_rate(pipeline: Pipeline) -> Bottleneck | None:
-    """Records wait since our sink is told to go no faster (`max.documents.per.second`, for each task)."""
-    cap, rate = pipeline.connector.whole("max.documents.per.second"), pipeline.figures.indexing_rate
-    if not cap or rate is None or rate < KEPT_UP * cap * pipeline.reading_tasks:
-        return None
-    may = f"{quantity(pipeline.reading_tasks, 'task')} may index {count(cap)} documents/s each"
-    more = Try("max.documents.per.second", str(cap), "0", "0 is no bound")
-    return Bottleneck("requested rate", f"{may}, and {number(rate)}/s were indexed.", (more,))
-
-
-# --- Elasticsearch refuses or holds back ----------------------------------------------------------------------------
-
-
-def rejections(pipeline: Pipeline) -> Bottleneck | None:
-    """Write pools rejected requests while records waited."""
-    figures, flight = pipeline.figures, pipeline.connector.whole("max.in.flight.requests") or 1
-    if not figures.rejected:
-        return None
-    fewer = Try("max.in.flight.requests", str(flight), str(flight // 2), "fewer requests wait in the write queue")
-    busiest = max(figures.nodes, key=lambda node: node.rejected or 0)
-    return Bottleneck(
-        "elasticsearch",
-        f"write pools rejected {quantity(figures.rejected, 'request')} (429) in {number(figures.window_s)} s, "
-        f"{count(busiest.rejected)} of them on {busiest.name}; {number(busiest.write_queue)} waited there on average.",
-        (fewer,) if flight > 1 else (),
-    )
-
-
-def merge_throttling(pipeline: Pipeline) -> Bottleneck | None:
-    """Elasticsearch held indexing back for its merges."""
-    throttled = pipeline.figures.throttled
-    if throttled is None or throttled < THROTTLED:
-        return None
-    held = (
-        f"Elasticsearch held indexing back in times that add up, shard by shard, to {percent(throttled)} of the window."
-    )
-    return Bottleneck("merge throttling", held, pipeline.fewer_segments)
-
-
-# --- what the requests are like -------------------------------------------------------------------------------------
-
-
-def tiny_bulks(pipeline: Pipeline) -> Bottleneck | None:
+def tiny_bulks(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """Records wait and yet bulk requests are small."""
     figures, connector, request = pipeline.figures, pipeline.connector, pipeline.bulk_request
     if request is None or request[0] >= TINY_DOCUMENTS or request[1] >= TINY_BYTES:
-        return None
-    batch, poll, linger = (connector.whole(name) for name in ("batch.size", POLL, "linger.ms"))
+        return
+    (size, batch), poll, linger = connector.first_whole(BATCH_SIZE), connector.whole(POLL), connector.whole("linger.ms")
     tries = []
     if batch is not None and batch < GOOD_DOCUMENTS:
-        tries.append(Try("batch.size", str(batch), str(GOOD_DOCUMENTS), "fewer requests for the same documents"))
+        tries.append(Try(size, str(batch), str(GOOD_DOCUMENTS), "fewer requests for the same documents"))
     if poll is not None and poll < GOOD_DOCUMENTS:
-        across = "; this sink sends none across polls" if connector.plugin.startswith(AIVEN) else ""
-        why = f"a poll may hold as many records as a request{across}"
-        tries.append(Try(POLL, str(poll), str(GOOD_DOCUMENTS), why))
+        tries.append(Try(POLL, str(poll), str(GOOD_DOCUMENTS), "a poll may hold as many records as a request"))
     if not tries and linger is not None and linger < 5:
         tries.append(Try("linger.ms", str(linger), "20", "a request waits that long for more records"))
     at_most = "" if figures.sink_bulk_documents is not None else "at most "
     took = figures.bulk_ms if figures.sink_bulk_ms is None else figures.sink_bulk_ms
-    return Bottleneck(
+    yield Bottleneck(
         "bulk size",
         f"records waited, and yet a bulk request held {at_most}{number(request[0])} documents on average and took "
-        f"{number(took)} ms{'' if batch is None else f' (batch.size is {batch:,})'}.",
+        f"{number(took)} ms{'' if batch is None else f' ({size} is {batch:,})'}.",
         tuple(tries),
     )
 
 
-def ingest_pipeline(pipeline: Pipeline) -> Bottleneck | None:
+def ingest_pipeline(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """Documents spend as long in ingest pipelines as in indexing, or longer, and that keeps half a thread busy."""
     figures, index = pipeline.figures, pipeline.index
     spent_s, indexing_s = figures.ingest_time_s, figures.index_time_s
     if spent_s is None or indexing_s is None or spent_s < max(indexing_s, HALF * figures.window_s):
-        return None
+        return
     default, final = (index.setting(f"{kind}_pipeline") if index else "" for kind in ("default", "final"))
     own = pipeline.connector.value("pipeline")
     named = " and ".join(dict.fromkeys(filter(None, (own or default, final)))) or "ingest pipelines"
@@ -304,7 +272,7 @@ def ingest_pipeline(pipeline: Pipeline) -> Bottleneck | None:
     if slowest := figures.slowest_processor:
         cheaper = slowest.name
         each += f" ({percent(slowest.share)} in {cheaper}, processor {slowest.place} of {slowest.pipeline})"
-    return Bottleneck(
+    yield Bottleneck(
         "ingest pipeline",
         f"in {number(figures.window_s)} s, documents spent {number(spent_s)} s in {named}, {each}, and "
         f"{number(indexing_s)} s in indexing on all copies.",
@@ -312,115 +280,97 @@ def ingest_pipeline(pipeline: Pipeline) -> Bottleneck | None:
     )
 
 
-def hot_shard(pipeline: Pipeline) -> Bottleneck | None:
+def hot_shard(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """One node indexes much more than the others, since one shard gets most documents, and its write threads work."""
     figures, busiest = pipeline.figures, pipeline.figures.busiest_shard
     if busiest is None or len(figures.nodes) < 2:
-        return None
+        return
     hot, *others = sorted(figures.nodes, key=lambda node: -node.index_time_s)
     busy, idle = hot.write_busy or 0.0, fmean(node.write_busy or 0.0 for node in others)
     if hot.index_time_s < HOT * fmean(node.index_time_s for node in others) or busy < HALF:
-        return None
+        return
+    name, documents, _ = busiest
+    index, nodes = name.rpartition("/")[0], len(figures.nodes)
+    # No document of this index goes to the shards of another one.
+    own = [many for shard, many in figures.shard_documents.items() if shard.rpartition("/")[0] == index]
+    every = list(figures.shard_documents.values())
+    if any(documents < HOT * (sum(each) - documents) / max(1, len(each) - 1) for each in (own, every)):
+        return
     where = f"{percent(busy)} of the write threads of {hot.name} were at work, {percent(idle)} of the others'"
-    name, documents, total = busiest
-    shards, nodes = len(figures.shard_documents), len(figures.nodes)
-    if shards == 1:
+    if len(own) > 1:
+        got = f"shard {name} got {percent(documents / sum(own))} of the documents of {len(own)} shards"
+        routing = pipeline.connector.value("routing") or "by the records or the index"
+        even = Try("routing", routing, "none", "ids spread documents evenly")
+        yield Bottleneck("hot shard", f"{got}: {where}.", (even,))
+    else:
+        which = "the index" if own == every else f"index {index}"
         more = Try("index.number_of_shards", "1", str(nodes), "one for each node; needs a new index")
-        return Bottleneck("hot shard", f"the index has one shard on {nodes} data nodes: {where}.", (more,))
-    if documents < HOT * (total - documents) / (shards - 1):
-        return None
-    got = f"shard {name} got {percent(documents / total)} of the documents of {shards} shards"
-    routing = pipeline.connector.value("routing") or "by the records or the index"
-    return Bottleneck(
-        "hot shard", f"{got}: {where}.", (Try("routing", routing, "none", "ids spread documents evenly"),)
-    )
+        yield Bottleneck("hot shard", f"{which} has one shard on {nodes} data nodes: {where}.", (more,))
 
 
-def mapping(pipeline: Pipeline) -> Bottleneck | None:
+def mapping(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """Elasticsearch is busy, documents take long for their size, and the mapping has fields of costly kinds."""
     figures, costly = pipeline.figures, pipeline.index.costly if pipeline.index else []
-    us_per_kb, index_us_per_kb = figures.cpu_us_per_kb, figures.index_us_per_kb
+    # By nodes and write threads: the former may work for other indices, too.
+    spent_s = (figures.cpu_s, figures.index_time_s)
+    us_per_kb, index_us_per_kb = (figures.us_per_kb(each_s) or 0.0 for each_s in spent_s)
     is_warm = all(node.uptime_s is None or node.uptime_s >= WARM_S for node in figures.nodes)
-    if not pipeline.busy_text or us_per_kb is None or index_us_per_kb is None or not costly or not is_warm:
-        return None
-    if min(us_per_kb, index_us_per_kb) < SLOW_US_PER_KB:
-        return None
+    if not pipeline.busy_text or not costly or not is_warm or min(us_per_kb, index_us_per_kb) < SLOW_US_PER_KB:
+        return
     name, _, kind = costly[0].partition(": ")
     rest = f" and {len(costly) - 1} more" if len(costly) > 1 else ""
-    took = f"a kB of document took {number(us_per_kb)} µs of CPU time"
-    why = "`./sluice mapping explain` measures each field"
-    cheaper = Try(f"mapping of {name}", kind or name, "a cheaper field", why)
-    return Bottleneck(
-        "mapping", f"{pipeline.busy_text}, and {took}; costly by its kind: {costly[0]}{rest}.", (cheaper,)
+    took = f"a kB of document took {number(us_per_kb)} µs of CPU time; costly by its kind: {costly[0]}{rest}"
+    cheaper = Try(
+        f"mapping of {name}", kind or name, "a cheaper field", "`./sluice mapping explain` measures each field"
     )
+    yield Bottleneck("mapping", f"{pipeline.busy_text}, and {took}.", (cheaper,))
 
 
-# --- machines -------------------------------------------------------------------------------------------------------
-
-
-def disk(pipeline: Pipeline) -> Bottleneck | None:
-    """The disk of a node had work all the time while its cores had not."""
-    for node in pipeline.figures.nodes:
-        has_cores = node.cpu_percent is not None and node.cpu_percent < SATURATED_PERCENT
-        if node.disk_busy is not None and node.disk_busy >= BUSY_DISK and has_cores:
-            worked = f"the disk of {node.name} had work in {percent(node.disk_busy)} of the window"
-            evidence = f"{worked}, while the cores were {number(node.cpu_percent)} % busy."
-            return Bottleneck("disk", evidence, pipeline.fewer_segments)
-    return None
-
-
-def machine(pipeline: Pipeline) -> Bottleneck | None:
-    """A host of data nodes has no core left, and other programs than Elasticsearch use a good part of them.
+def machine(pipeline: Pipeline) -> Iterator[Bottleneck]:
+    """A disk had work all the time while cores had not, or other programs than Elasticsearch use a good part of them.
 
     A node that waits for a core keeps its write threads at work; with idle ones it waits for requests.
     """
+    for node in pipeline.figures.nodes:
+        has_cores = node.cpu_percent is not None and node.cpu_percent < SATURATED_PERCENT
+        if has_cores and (node.disk_busy or 0.0) >= BUSY_DISK:
+            worked = f"the disk of {node.name} had work in {percent(node.disk_busy)} of the window"
+            evidence = f"{worked}, while the cores were {number(node.cpu_percent)} % busy."
+            yield Bottleneck("disk", evidence, pipeline.fewer_segments)
     full = pipeline.full_host(by_others=True)
-    if full is None or (pipeline.figures.write_busy or 0.0) < HALF:
-        return None
-    return Bottleneck("machine", f"{full}: other programs use the rest.")
+    if full and (pipeline.figures.write_busy or 0.0) >= HALF:
+        yield Bottleneck("machine", f"{full}: other programs use the rest.")
 
 
-def refreshes(pipeline: Pipeline) -> Bottleneck | None:
-    """Elasticsearch is busy, and refreshes take half as long as indexing, or longer."""
-    spent_s, indexing_s = pipeline.figures.refresh_time_s, pipeline.figures.index_time_s
-    if not pipeline.busy_text or not spent_s or indexing_s is None or spent_s < HALF * indexing_s:
-        return None
-    took = f"refreshes took {number(spent_s)} s beside {number(indexing_s)} s of indexing, on all copies"
-    return Bottleneck("refreshes", f"{pipeline.busy_text}, and {took}.", pipeline.fewer_segments)
-
-
-def merges(pipeline: Pipeline) -> Bottleneck | None:
-    """Elasticsearch is busy, and merges work half as long as indexing takes, or longer.
+def elasticsearch(pipeline: Pipeline) -> Iterator[Bottleneck]:
+    """Write threads or cores have no slack; for refreshes or merges, where these take half as long as indexing.
 
     A merge counts when it ends, with work from before the window: as many must have been under way in the window.
     """
-    figures, spent_s, indexing_s = pipeline.figures, pipeline.figures.merge_time_s, pipeline.figures.index_time_s
-    if not pipeline.busy_text or not spent_s or not figures.merging or indexing_s is None:
-        return None
-    if min(spent_s, figures.merging * figures.window_s) < HALF * indexing_s:
-        return None
-    ended = f"those that ended had worked for {number(spent_s)} s beside {number(indexing_s)} s of indexing"
-    under_way = f"{number(figures.merging)} merges were under way on average, and {ended}, on all copies"
-    return Bottleneck("merges", f"{pipeline.busy_text}; {under_way}.", pipeline.fewer_segments)
+    figures, busy = pipeline.figures, pipeline.busy_text
+    if busy is None:
+        return
+    beside, half_s = f"s beside {number(figures.index_time_s)} s of indexing", HALF * (figures.index_time_s or 0.0)
+    refreshing_s, merging = figures.refresh_time_s or 0.0, figures.merging or 0.0
+    merging_s = min(figures.merge_time_s or 0.0, merging * figures.window_s)
+    if refreshing_s and refreshing_s >= half_s:
+        took = f"refreshes took {number(refreshing_s)} {beside}, on all copies"
+        yield Bottleneck("refreshes", f"{busy}, and {took}.", pipeline.fewer_segments)
+    if merging_s and merging_s >= half_s:
+        ended = f"those that ended had worked for {number(figures.merge_time_s)} {beside}, on all copies"
+        under_way = f"{number(merging)} merges were under way on average, and {ended}"
+        yield Bottleneck("merges", f"{busy}; {under_way}.", pipeline.fewer_segments)
+    yield Bottleneck("elasticsearch", f"{busy}.", pipeline.fewer_segments)
 
 
-def elasticsearch(pipeline: Pipeline) -> Bottleneck | None:
-    """Elasticsearch has no slack: write threads or cores."""
-    busy = pipeline.busy_text
-    return None if busy is None else Bottleneck("elasticsearch", f"{busy}.", pipeline.fewer_segments)
-
-
-# --- the sink -------------------------------------------------------------------------------------------------------
-
-
-def sink(pipeline: Pipeline) -> Bottleneck | None:
+def sink(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """Records wait while Elasticsearch has write threads to spare.
 
     With all allowed requests under way, more are proposed, or else as many tasks as partitions, or more of both.
     """
     busy, flight, connector = pipeline.figures.write_busy, pipeline.figures.in_flight, pipeline.connector
     if busy is None:
-        return None
+        return
     tasks, partitions = pipeline.reading_tasks, len(pipeline.figures.lags)
     each = connector.whole("max.in.flight.requests")
     allowed = each * tasks if each else None
@@ -429,29 +379,17 @@ def sink(pipeline: Pipeline) -> Bottleneck | None:
     under_way = "" if flight is None else f"; {number(flight)} of {allowed or '–'} allowed bulk requests were under way"
     if each and flight is not None and allowed and flight >= BUSY_WRITE_THREADS * allowed:
         more = Try("max.in.flight.requests", str(each), str(2 * each), "the next request need not wait for an answer")
-        return Bottleneck("sink", f"{idle}{under_way}.", (more,))
+        yield Bottleneck("sink", f"{idle}{under_way}.", (more,))
     tries, most = [], connector.tasks_max
     if most >= partitions:
         why = "no more tasks than partitions can read; keys move"
         tries, partitions = [Try("partitions", str(partitions), str(2 * partitions), why)], 2 * partitions
-    tries.append(Try("tasks.max", str(most), str(partitions), "a task for each partition"))
-    return Bottleneck("sink", f"{idle}, and {reads}{under_way}.", tuple(tries))
+    if most < partitions:
+        tries.append(Try("tasks.max", str(most), str(partitions), "a task for each partition"))
+    yield Bottleneck("sink", f"{idle}, and {reads}{under_way}.", tuple(tries))
 
 
-FIRST: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (failed, stalled, keeps_up)
-PREDICATES: tuple[Callable[[Pipeline], Bottleneck | None], ...] = (
-    requested_rate,
-    rejections,
-    merge_throttling,
-    tiny_bulks,
-    ingest_pipeline,
-    hot_shard,
-    mapping,
-    disk,
-    machine,
-    refreshes,
-    merges,
-    elasticsearch,
-    sink,
-)
+Predicates = tuple[Callable[[Pipeline], Iterator[Bottleneck]], ...]
+FIRST: Predicates = (failed, at_rest)
+PREDICATES: Predicates = (held_back, tiny_bulks, ingest_pipeline, hot_shard, mapping, machine, elasticsearch, sink)
 """In the order in which they are asked, after the first ones and where records wait; docs/inspect.md states each."""

@@ -1,21 +1,20 @@
 """One look at a pipeline: its connector, its cluster's settings, and readings for a bounded time."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from typing import TypeVar
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of
 from lab.endpoints import Endpoints
-from lab.engines import DEFAULT, Engine, engine_called
+from lab.engines import DEFAULT, Engine, engine_called, parsed_version
 from lab.inspect.connector import ANSWER_TIMEOUT_S, InspectedConnector, read_connector
 from lab.inspect.figures import figures_of
 from lab.inspect.index import NONE, InspectedIndex, inspected_index
 from lab.inspect.limits import Pipeline
-from lab.inspect.readings import NOT_READ, PipelineReader, Reading, answer_of, parts_of, reason_of, watch
+from lab.inspect.readings import PipelineReader, Reading, answer_of, parts_of, tried, watch
 
-Value = TypeVar("Value")
 FEW = 100
 """Offsets that are not committed: whether so few hold records at all is read."""
 MOST_S = 70.0
@@ -30,6 +29,7 @@ TELLS = {
     "index": "settings and mapping (privilege `view_index_metadata`)",
     "ingest": "the time that documents spend in ingest pipelines (privilege `view_index_metadata`)",
     "cluster": "how fast it indexes, what it rejects, and which settings and fields the index has",
+    "connector": "the states at the end, in place of those at the beginning",
     "group": "the consumer group's state (Kafka: DESCRIBE of the group)",
 }
 """Source → what it would tell, and what is needed for it."""
@@ -53,21 +53,19 @@ def look(
         StackError: The Connect worker does not answer.
     """
     connector = read_connector(endpoints, name)
-    indices = index or ",".join(connector.indices)
+    indices = index or ",".join(sorted(set(connector.by_topic.values())))
     on_begin(connector)
-    # Without a name, Elasticsearch would tell of all indices that there are.
-    lost: dict[str, str] = {} if indices else {"cluster": "no index is known, as no topic is: name one with --index"}
+    lost: dict[str, str] = {}
     with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
-        known = tried("cluster", lost, lambda: engine_of(cluster)) if indices else None
+        known = tried("cluster", lost, lambda: engine_of(cluster, indices))
         engine, version = known or (DEFAULT.engine, None)
-        answers = "cluster" not in lost
         pipelines = (
-            tried("ingest", lost, lambda: ingest_pipelines(cluster, indices, connector, engine)) if answers else ()
+            tried("ingest", lost, lambda: ingest_pipelines(cluster, indices, connector, engine)) if known else ()
         )
         reader = PipelineReader(
             endpoints,
             connector,
-            cluster if answers else None,
+            cluster if known else None,
             indices=indices,
             pipelines=sorted(pipelines or ()),
             has_bulk_stats=engine is DEFAULT.engine,
@@ -75,22 +73,14 @@ def look(
         with closing(reader):
             most_s = max(seconds, MOST_S) if connector.running_tasks else seconds
             readings = watch(reader, seconds, most_s=most_s, is_enough=tells_whether_records_wait)
-        written = tried("index", lost, lambda: written_index(cluster, readings)) if answers else None
+        written = tried("index", lost, lambda: written_index(cluster, readings)) if known else None
     state = tried("group", lost, lambda: topics_of(endpoints).group_state(connector.group)[0])
     lost.update(reader.lost)
     drained = tried("records", lost, lambda: drained_partitions(topics_of(endpoints), readings)) or ()
-    # A task may have failed meanwhile.
-    connector, figures = read_connector(endpoints, name), figures_of(readings, drained)
+    # A task may have failed meanwhile, and so may the worker.
+    connector = tried("connector", lost, lambda: read_connector(endpoints, name)) or connector
+    figures = figures_of(readings, drained)
     return Pipeline(connector, figures, written, state, None if version is None else f"{engine.title} {version}", lost)
-
-
-def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:
-    """A value, or `None` and the reason among the lost."""
-    try:
-        return read()
-    except NOT_READ as error:
-        lost[source] = reason_of(error)
-        return None
 
 
 def tells_whether_records_wait(readings: Sequence[Reading]) -> bool:
@@ -100,9 +90,9 @@ def tells_whether_records_wait(readings: Sequence[Reading]) -> bool:
 
 
 def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[str]:
-    """Partitions without a commit whose few offsets behind the committed one hold no record.
+    """Partitions of which the few offsets behind the committed one hold no record; of many it is not known.
 
-    A transaction ends with an offset of its own, and compaction leaves gaps.
+    A transaction ends with an offset of its own, compaction leaves gaps, and retention removes records unread.
 
     Raises:
         StackError: The records may not be read.
@@ -110,32 +100,39 @@ def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[
     sample = next((reading.kafka for reading in reversed(readings) if reading.kafka), None)
     if sample is None or tells_whether_records_wait(readings):
         return set()
-    few: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
+    behind: dict[str, dict[int, int]] = defaultdict(dict)
     for place, (end, committed) in sample.partitions.items():
         topic, _, partition = place.rpartition("-")
-        if 0 < end - committed <= FEW:
-            first, last = few.setdefault(topic, ({}, {}))
-            first[int(partition)], last[int(partition)] = committed, end
-    return {
-        f"{topic}-{partition}"
-        for topic, (first, last) in few.items()
-        for partition in first.keys() - {record.partition() for record in topics.records(topic, first, last)}
-    }
+        if committed < end:
+            behind[topic][int(partition)] = committed
+    drained: set[str] = set()
+    for topic, committed_of in behind.items():
+        first, last = dict[int, int](), dict[int, int]()
+        for partition, (begin, end) in topics.bounds(topic).items():
+            since = max(begin, committed_of.get(partition, 0))
+            if partition in committed_of and end - since <= FEW:
+                first[partition], last[partition] = since, end
+        held = {record.partition() for record in topics.records(topic, first, last)} if first else set()
+        drained |= {f"{topic}-{partition}" for partition in first.keys() - held}
+    return drained
 
 
-def engine_of(cluster: ElasticsearchClient) -> tuple[Engine, str | None]:
+def engine_of(cluster: ElasticsearchClient, indices: str) -> tuple[Engine, str | None]:
     """The cluster's engine and version, which not every user may read; a plain build has no page at `/`.
 
     Raises:
+        LookupError: No index is known. Without a name, Elasticsearch would tell of all that there are.
         StackError: No node answers.
     """
+    if not indices:
+        raise LookupError("no index is known, as no topic is: name one with --index")
     unknown = (LookupError, TypeError, AttributeError)
     with suppress(*unknown):
         version = answer_of(cluster, "/")["version"]
         return engine_called(version.get("distribution")), str(version["number"])
     with suppress(*unknown, ValueError):
         nodes = answer_of(cluster, "/_nodes/process?filter_path=nodes.*.version")["nodes"]
-        return DEFAULT.engine, min(str(node["version"]) for node in nodes.values())
+        return DEFAULT.engine, min((str(node["version"]) for node in nodes.values()), key=parsed_version)
     return DEFAULT.engine, None
 
 
@@ -162,11 +159,9 @@ def ingest_pipelines(
 
 def written_index(cluster: ElasticsearchClient, readings: Sequence[Reading]) -> InspectedIndex:
     """The index that got most documents in the window; of several that got none, the last by name."""
-    grown: dict[str, int] = {}
-    shards = figures_of(readings).shard_documents
-    for shard, documents in shards.items():
-        name = shard.rpartition("/")[0]
-        grown[name] = grown.get(name, 0) + documents
+    grown = Counter[str]()
+    for shard, documents in figures_of(readings).shard_documents.items():
+        grown[shard.rpartition("/")[0]] += documents
     if not grown:
         raise LookupError("no index was seen")
     name = max(grown, key=lambda each: (grown[each], each))

@@ -19,8 +19,10 @@ from lab.inspect.connector import POLL, InspectedConnector
 from lab.inspect.index import InspectedIndex
 from lab.inspect.limits import Pipeline
 from lab.profiles import load_profile
-from lab.profiles.connector_keys import known_keys, value_as_read
+from lab.profiles.connector_keys import known_keys
 from lab.profiles.index_settings import expected_value, known_settings
+from lab.replay.export import LINE_ENDS
+from producers.json_values import dumped, loaded
 
 MOST_BYTES = 1_000_000_000
 """Of all sampled documents; a topic of large ones gives fewer."""
@@ -34,7 +36,11 @@ OF_INDEX = re.compile(
 Of time series, the bounds are left out: without them, any instant fits (`IndexSettings.TIME_SERIES_START_TIME`).
 """
 DIMENSION = "time_series_dimension"
-NOT_TAKEN = re.compile(r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method")
+KEY_IGNORED = ("key.ignore.topics", "topic.key.ignore")
+"""Lists of topics whose keys are ignored; the sinks have one or the other."""
+NOT_TAKEN = re.compile(
+    r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method|key\.ignore\.topics|topic\..+"
+)
 """Settings of the connector that the lab sets itself, or that need something of that cluster."""
 UNWRITABLE_MAPPING = ("_meta", "_data_stream_timestamp", "_routing")
 """Parts of a mapping that the lab writes itself, or that ask of documents what the sample lacks, such as a routing."""
@@ -56,25 +62,18 @@ def sampled_records(topics: KafkaTopics, names: tuple[str, ...], most: int) -> I
 
 
 def write_documents(path: Path, records: Iterator[Message], most: int, *, has_ids: bool) -> Sampled:
-    """Write the documents of records into a file that is there.
-
-    Raises:
-        ProfileError: No record has a document, or the file cannot be written.
-    """
+    """Write the documents of records into a file that is there; raises ProfileError if no record has one."""
     documents = left_out = size = 0
-    try:
-        with path.open("wb") as file:
-            for record in records:
-                line = line_of(record, has_ids=has_ids)
-                if line is None:
-                    left_out += 1
-                    continue
-                file.write(line)
-                documents, size = documents + 1, size + len(line)
-                if documents >= most or size >= MOST_BYTES:
-                    break
-    except OSError as error:
-        raise unwritable(f"{path}: cannot be written", error) from error
+    with path.open("wb") as file:
+        for record in records:
+            line = line_of(record, has_ids=has_ids)
+            if line is None:
+                left_out += 1
+                continue
+            file.write(line)
+            documents, size = documents + 1, size + len(line)
+            if documents >= most or size >= MOST_BYTES:
+                break
     if not documents:
         seen = f"{quantity(left_out, 'record')} without a JSON object or key" if left_out else "no records"
         raise ProfileError(f"--as-profile: got {seen}, expected JSON; values are read as they are in the topic")
@@ -86,25 +85,27 @@ def line_of(record: Message, *, has_ids: bool) -> bytes | None:
 
     Of Connect's envelope (`JsonConverter` with schemas) the payload is the document.
     """
+    value = as_bytes(record.value())
     try:
-        document = orjson.loads(as_bytes(record.value()) or b"null")
-        key = key_text(as_bytes(record.key()))
+        document = loaded(value or b"null")
+        key = key_text(as_bytes(record.key())) if has_ids else ""
     except (orjson.JSONDecodeError, UnicodeDecodeError):
         return None
     if isinstance(document, dict) and document.keys() == {"schema", "payload"}:
         document = document["payload"]
+        value = dumped(document)
     if not isinstance(document, dict) or (has_ids and not key):
         return None
-    action = orjson.dumps({"index": {"_id": key}}) + b"\n" if has_ids else b""
-    return action + orjson.dumps(document) + b"\n"
+    action = dumped({"index": {"_id": key}}) + b"\n" if has_ids else b""
+    return action + value.translate(LINE_ENDS) + b"\n"
 
 
 def key_text(key: bytes) -> str:
     """A record's key as the id that a sink makes of it: a JSON text without its quotes, or the bytes as text."""
     try:
-        parsed = orjson.loads(key)
+        parsed = loaded(key)
     except orjson.JSONDecodeError:
-        return key.decode()
+        parsed = None
     return parsed if isinstance(parsed, str) else key.decode()
 
 
@@ -130,9 +131,11 @@ def write_profile(pipeline: Pipeline, topics: KafkaTopics, name: str, most: int)
         sampled = write_documents(documents, records, most, has_ids=has_ids(connector, index))
         write_files({mapping: mapping_text(index), profile: profile_text(pipeline, index, sampled, name)})
         load_profile(name)
-    except BaseException:
+    except BaseException as error:
         for path in paths:
             path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise unwritable(f"{documents}: cannot be written", error) from error
         raise
     return sampled, paths
 
@@ -200,9 +203,8 @@ def index_settings(index: InspectedIndex) -> tuple[dict[str, Any], list[str]]:
     taken = {name: value for name, value in sorted(index.stated.items()) if OF_INDEX.fullmatch(name)}
     if index.is_time_series and "routing_path" not in taken:
         # From 9.2 on, a data stream states `index.dimensions` instead, which only the server may set.
-        taken["routing_path"] = [
-            name for name, kind, of in index.fields if kind == "keyword" and of.get(DIMENSION) is True
-        ]
+        keywords = {name: of for name, kind, of in index.fields if kind == "keyword"}
+        taken["routing_path"] = [name for name, of in keywords.items() if of.get(DIMENSION) is True]
     if taken.get("routing_path") == []:
         raise ProfileError(
             f"--as-profile: index {index.name}: got time series without `index.routing_path` or a keyword with "
@@ -210,12 +212,8 @@ def index_settings(index: InspectedIndex) -> tuple[dict[str, Any], list[str]]:
         )
     known, release = known_settings(), DEFAULT.numbers
     refused = [name for name, value in taken.items() if known.complaint(name, release) or expected_value(name, value)]
-    whole = re.compile(r"[0-9]+")
-    return {
-        name: int(value) if whole.fullmatch(str(value)) else value
-        for name, value in taken.items()
-        if name not in refused
-    }, refused
+    settings = {name: value for name, value in taken.items() if name not in refused}
+    return {name: int(value) if str(value).isdecimal() else value for name, value in settings.items()}, refused
 
 
 def is_shared(name: str) -> bool:
@@ -225,7 +223,9 @@ def is_shared(name: str) -> bool:
 
 def has_ids(connector: InspectedConnector, index: InspectedIndex) -> bool:
     """Check that the keys of records become ids; time series make ids of dimensions and time."""
-    return connector.value("key.ignore") != "true" and not index.is_time_series
+    ignored = {topic for name in KEY_IGNORED for topic in (connector.value(name) or "").split(",")}
+    is_ignored = connector.value("key.ignore") == "true" or ignored.issuperset(connector.topics_into(index.name))
+    return not is_ignored and not index.is_time_series
 
 
 def sink_config(connector: InspectedConnector, index: InspectedIndex) -> dict[str, str]:
@@ -234,7 +234,7 @@ def sink_config(connector: InspectedConnector, index: InspectedIndex) -> dict[st
         name: setting.value
         for name, setting in connector.settings.items()
         # The template of the lab sets how much a poll reads, so that the connector's must be stated.
-        if is_shared(name) and (name == POLL or value_as_read(name, setting.value) != known_keys()[name].default)
+        if is_shared(name) and (name == POLL or setting.value != known_keys()[name].default)
     }
     if not has_ids(connector, index):
         # Our sink refuses to delete by keys that it ignores; a sample has no tombstones.

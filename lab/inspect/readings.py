@@ -6,8 +6,9 @@ Each part that cannot be read is left out and has its reason; the others are rea
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import httpx
 from confluent_kafka import KafkaException
@@ -16,10 +17,12 @@ from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.inspect.connector import InspectedConnector
+from lab.monitor.elasticsearch import NODE_FIELDS, SHARD_FIELDS
 from lab.monitor.kafka import KafkaReader
 from lab.monitor.sink import SinkReader
 from lab.records.samples import KafkaSample, SinkSample
 
+Value = TypeVar("Value")
 EVERY_S = 2.0
 """Between two readings: two small requests to Elasticsearch, two or three to Kafka, one to each JMX agent."""
 TIMEOUT_S = 10.0
@@ -33,39 +36,39 @@ MOST_FAILING_S = 30.0
 NOT_READ = (StackError, KafkaException, httpx.HTTPError, LookupError, ValueError, TypeError, AttributeError)
 """Errors of one source; the last four also of an answer that has another form than the server's."""
 
-COPY = {
-    "index_total": "indexing.index_total",
-    "index_time_ms": "indexing.index_time_in_millis",
-    "throttle_time_ms": "indexing.throttle_time_in_millis",
+INDEXING = ("index_total", "index_time_ms", "throttle_time_ms", "refresh_time_ms")
+MERGES = ("merges_current", "merges_time_ms", "merges_throttled_time_ms")
+COPY = {name: SHARD_FIELDS[name] for name in (*INDEXING, *MERGES)} | {
+    "merges_stopped_time_ms": "merges.total_stopped_time_in_millis",
     "bulks": "bulk.total_operations",
     "bulk_time_ms": "bulk.total_time_in_millis",
     "bulk_bytes": "bulk.total_size_in_bytes",
-    "refresh_time_ms": "refresh.total_time_in_millis",
-    "merging": "merges.current",
-    "merge_time_ms": "merges.total_time_in_millis",
-    "merge_throttled_ms": "merges.total_throttled_time_in_millis",
-    "merge_stopped_ms": "merges.total_stopped_time_in_millis",
 }
 """Figures of one copy of a shard → path in its `_stats`, the same in Elasticsearch 7.17 to 9.5 and OpenSearch 2 and 3.
 
 Source: `toXContent` of `IndexingStats`, `BulkStats`, `RefreshStats` and `MergeStats`. A merge counts when it ends
 (`afterMerge`), with the time in which it was slowed down (*throttled*) or stopped.
 """
-NODE = {
+WRITE = ("write_threads", "write_active", "write_queue", "write_rejected")
+NODE = {name: NODE_FIELDS[name] for name in WRITE} | {
     "cpu_percent": "os.cpu.percent",
     "process_cpu_percent": "process.cpu.percent",
     "process_cpu_ms": "process.cpu.total_in_millis",
-    "write_threads": "thread_pool.write.threads",
-    "write_active": "thread_pool.write.active",
-    "write_queue": "thread_pool.write.queue",
-    "write_rejected": "thread_pool.write.rejected",
+    "coordinating_rejected": "indexing_pressure.memory.total.coordinating_rejections",
+    "primary_rejected": "indexing_pressure.memory.total.primary_rejections",
     "uptime_ms": "jvm.uptime_in_millis",
     "disk_time_ms": "fs.io_stats.total.io_time_in_millis",
 }
-"""Figures of one node → path in `_nodes/stats`. The disk's is a sum over all devices (`FsInfo.IoStats`)."""
-INGEST = ("count", "time_in_millis", "processors.*.stats.time_in_millis")
-"""Paths below an ingest pipeline of `_nodes/stats`. Source: `IngestStats.toXContent` of 7.17 to 9.5."""
-GAUGES = ("cpu_percent", "process_cpu_percent", "write_threads", "write_active", "write_queue", "merging")
+"""Figures of one node → path in `_nodes/stats`. The disk's is a sum over all devices (`FsInfo.IoStats`).
+
+A request is rejected with 429 by a full write queue, or before by `IndexingPressure`, which bounds memory.
+"""
+REJECTED = ("write_rejected", "coordinating_rejected", "primary_rejected")
+PASSED, TOOK = (0, "count"), (0, "time_in_millis")
+"""Documents of an ingest pipeline, and their time in it. Source: `IngestStats.toXContent` of 7.17 to 9.5."""
+INGEST = (PASSED[1], TOOK[1], f"processors.*.stats.{TOOK[1]}")
+"""Paths below an ingest pipeline of `_nodes/stats`."""
+GAUGES = ("cpu_percent", "process_cpu_percent", "write_threads", "write_active", "write_queue", "merges_current")
 """Figures that go up and down; all others only grow, until their server begins to count again."""
 
 
@@ -78,32 +81,25 @@ class Copy(NamedTuple):
     counters: Mapping[str, int]
 
 
-class Ingest(NamedTuple):
-    """An ingest pipeline on one node: documents that passed it, and their time in it.
+class Node(NamedTuple):
+    """One node, which need not be a data node.
 
     Attributes:
-        processors: Time in each, by its place from 1 on and its name, `type:tag` or `type`.
+        ingest: Of the watched ingest pipelines, by pipeline, place and name. `PASSED` and `TOOK` are of a whole
+            pipeline; times of its processors have their places from 1 on and their names, `type:tag` or `type`.
     """
-
-    documents: int
-    time_ms: int
-    processors: Mapping[tuple[int, str], int] = {}
-
-
-class Node(NamedTuple):
-    """One node, which need not be a data node; `ingest` is by name of the pipeline."""
 
     name: str
     host: str
     roles: Sequence[str]
     figures: Mapping[str, int]
-    ingest: Mapping[str, Ingest]
+    ingest: Mapping[tuple[str, int, str], int]
     disks: int = 1
 
     @property
-    def has_data(self) -> bool:
-        """Check that shards may lie on it."""
-        return any(role.startswith("data") for role in self.roles)
+    def tiers(self) -> set[str]:
+        """Roles by which shards may lie on it, such as `data_hot`."""
+        return {role for role in self.roles if role.startswith("data")}
 
 
 @dataclass(frozen=True)
@@ -143,97 +139,114 @@ class PipelineReader:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.lost: dict[str, str] = {}
-        self._cluster = cluster
         self._clock = clock
         self._failing_s: dict[str, float] = defaultdict(float)
-        self._indices = indices
-        metrics = "indexing,bulk,refresh,merge" if has_bulk_stats else "indexing,refresh,merge"
-        shown = ("routing.primary", "routing.node", *COPY.values())
-        self._shards_paths = [
-            f"/{part}/_stats/{metrics}?level=shards&ignore_unavailable=true&filter_path="
-            f"_shards.failed,{','.join(f'indices.*.shards.*.{path}' for path in shown)}"
-            for part in parts_of(indices)
-        ]
-        # A dot of a name ends a step of the filter, unless it is escaped (`FilterPath.insertNode`).
-        names = [name.replace(".", r"\.") for name in pipelines]
-        ingest = (f"ingest.pipelines.{name}.{figure}" for name in names for figure in INGEST)
-        paths = ("name", "host", "roles", "fs.io_stats.devices.device_name", *NODE.values(), *ingest)
-        wanted = ",".join(f"nodes.*.{path}" for path in paths)
-        self._nodes_path = f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest?filter_path={wanted}"
+        self._sources: dict[str, Callable[[], Any]] = {}
+        self._open = ExitStack()
 
-        def offsets_of(topic: str | None) -> KafkaReader | None:
+        def offsets_of(topic: str) -> KafkaReader:
             brokers, client = endpoints.kafka_bootstrap, endpoints.access.kafka
-            return KafkaReader(brokers, topic, connector.group, timeout_s=TIMEOUT_S, client=client) if topic else None
+            reader = KafkaReader(brokers, topic, connector.group, timeout_s=TIMEOUT_S, client=client)
+            return self._open.enter_context(closing(reader))
 
-        self._kafka, self._letters = offsets_of(",".join(connector.topics)), offsets_of(connector.dead_letters)
-        url, access = endpoints.metrics_url, endpoints.access.metrics
-        self._sink = SinkReader(url, connector.name, timeout_s=TIMEOUT_S, access=access) if url else None
+        if cluster:
+            metrics = "indexing,bulk,refresh,merge" if has_bulk_stats else "indexing,refresh,merge"
+            self._sources["shards"] = lambda: read_copies(cluster, indices, metrics)
+            self._sources["nodes"] = lambda: read_nodes(cluster, pipelines)
+        if connector.topics:
+            self._sources["topics"] = offsets_of(",".join(connector.topics)).read
+        if connector.dead_letters:
+            letters = offsets_of(connector.dead_letters)
+            self._sources["dead letters"] = lambda: sum(letters.end_offsets().values())
+        if url := endpoints.metrics_url:
+            sink = SinkReader(url, connector.name, timeout_s=TIMEOUT_S, access=endpoints.access.metrics)
+            self._sources["sink metrics"] = self._open.enter_context(closing(sink)).read
 
     def read(self) -> Reading:
         """The pipeline at this instant."""
-        before_s, letters = self._clock(), self._letters
-        copies = self._tried("shards", self._copies if self._cluster else None)
+        before_s = self._clock()
+        copies = self._tried("shards")
         return Reading(
             at_s=(before_s + self._clock()) / 2,
             copies=copies,
-            nodes=self._tried("nodes", self._nodes if self._cluster else None),
-            kafka=self._tried("topics", self._kafka.read if self._kafka else None),
-            dead_letters=self._tried(
-                "dead letters", (lambda: sum(letters.end_offsets().values())) if letters else None
-            ),
-            sink=self._tried("sink metrics", self._sink.read if self._sink else None),
+            nodes=self._tried("nodes"),
+            kafka=self._tried("topics"),
+            dead_letters=self._tried("dead letters"),
+            sink=self._tried("sink metrics"),
         )
 
-    def _tried(self, source: str, read: Callable[[], Any] | None) -> Any:
-        """A source's part of a reading; `None`, and the reason among the lost, where it cannot be read."""
-        before_s, value = self._clock(), None
-        if read is None or self._failing_s[source] >= MOST_FAILING_S:
+    def _tried(self, source: str) -> Any:
+        """A source's part of a reading; `None` where there is no such source, or it cannot be read."""
+        if source not in self._sources or self._failing_s[source] >= MOST_FAILING_S:
             return None
-        try:
-            value = read()
-        except NOT_READ as error:
-            self.lost[source] = reason_of(error)
+        before_s = self._clock()
+        value = tried(source, self.lost, self._sources[source])
+        if source in self.lost:
             self._failing_s[source] += self._clock() - before_s
         else:
-            self.lost.pop(source, None)
-            self._failing_s.pop(source, None)
+            self._failing_s[source] = 0.0
         return value
-
-    def _copies(self) -> tuple[Copy, ...]:
-        indices: dict[str, Any] = {}
-        for path in self._shards_paths:
-            # The next reading asks again. An answer that comes late would be of another instant than the reading's.
-            answer = answer_of(self._cluster, path, patience_s=0)
-            if failed := answer.get("_shards", {}).get("failed"):
-                raise LookupError(f"{failed} shards did not answer")
-            indices |= answer.get("indices", {})
-        if not indices:
-            raise LookupError(f"the cluster has no index {self._indices[:LONGEST_NAMES]}")
-        return tuple(
-            Copy(f"{index}/{number}", copy["routing"]["node"], copy["routing"]["primary"], figures_at(copy, COPY))
-            for index, stats in indices.items()
-            for number, copies in stats["shards"].items()
-            for copy in copies
-        )
-
-    def _nodes(self) -> dict[str, Node]:
-        return {
-            key: Node(
-                stats.get("name", key),
-                stats.get("host", key),
-                stats.get("roles", ()),
-                figures_at(stats, NODE),
-                {name: ingest_of(of) for name, of in stats.get("ingest", {}).get("pipelines", {}).items()},
-                len(stats.get("fs", {}).get("io_stats", {}).get("devices", ())),
-            )
-            for key, stats in answer_of(self._cluster, self._nodes_path, patience_s=0).get("nodes", {}).items()
-        }
 
     def close(self) -> None:
         """Close the connections."""
-        for reader in (self._kafka, self._letters, self._sink):
-            if reader:
-                reader.close()
+        self._open.close()
+
+
+def tried(source: str, lost: dict[str, str], read: Callable[[], Value]) -> Value | None:
+    """A value of a source; `None`, and the reason among the lost, where it cannot be read."""
+    try:
+        value = read()
+    except NOT_READ as error:
+        lost[source] = reason_of(error)
+        return None
+    lost.pop(source, None)
+    return value
+
+
+def read_copies(cluster: ElasticsearchClient, indices: str, metrics: str) -> tuple[Copy, ...]:
+    """Each copy of a shard of these indices.
+
+    Raises:
+        LookupError: There is no such index, or a shard does not answer.
+    """
+    shown = ",".join(f"indices.*.shards.*.{path}" for path in ("routing.primary", "routing.node", *COPY.values()))
+    options = f"level=shards&ignore_unavailable=true&filter_path=_shards.failed,{shown}"
+    found: dict[str, Any] = {}
+    for part in parts_of(indices):
+        # The next reading asks again. An answer that comes late would be of another instant than the reading's.
+        answer = answer_of(cluster, f"/{part}/_stats/{metrics}?{options}", patience_s=0)
+        if failed := answer.get("_shards", {}).get("failed"):
+            raise LookupError(f"{failed} shards did not answer")
+        found |= answer.get("indices", {})
+    if not found:
+        raise LookupError(f"the cluster has no index {indices[:LONGEST_NAMES]}")
+    return tuple(
+        Copy(f"{index}/{number}", copy["routing"]["node"], copy["routing"]["primary"], figures_at(copy, COPY))
+        for index, stats in found.items()
+        for number, copies in stats["shards"].items()
+        for copy in copies
+    )
+
+
+def read_nodes(cluster: ElasticsearchClient, pipelines: Sequence[str]) -> dict[str, Node]:
+    """Each node by its id, with these ingest pipelines."""
+    # A dot of a name ends a step of the filter, unless it is escaped (`FilterPath.insertNode`).
+    names = [name.replace(".", r"\.") for name in pipelines]
+    ingest = (f"ingest.pipelines.{name}.{figure}" for name in names for figure in INGEST)
+    paths = ("name", "host", "roles", "fs.io_stats.devices.device_name", *NODE.values(), *ingest)
+    shown = ",".join(f"nodes.*.{path}" for path in paths)
+    path = f"/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure?filter_path={shown}"
+    return {
+        key: Node(
+            stats.get("name", key),
+            stats.get("host", key),
+            stats.get("roles", ()),
+            figures_at(stats, NODE),
+            ingest_of(stats.get("ingest", {}).get("pipelines", {})),
+            len(stats.get("fs", {}).get("io_stats", {}).get("devices", ())),
+        )
+        for key, stats in answer_of(cluster, path, patience_s=0).get("nodes", {}).items()
+    }
 
 
 def parts_of(indices: str) -> list[str]:
@@ -250,7 +263,7 @@ def parts_of(indices: str) -> list[str]:
     return parts
 
 
-def answer_of(cluster: ElasticsearchClient | None, path: str, patience_s: float | None = None) -> dict[str, Any]:
+def answer_of(cluster: ElasticsearchClient, path: str, patience_s: float | None = None) -> dict[str, Any]:
     """Answer of Elasticsearch to a GET.
 
     Args:
@@ -260,7 +273,6 @@ def answer_of(cluster: ElasticsearchClient | None, path: str, patience_s: float 
         LookupError: It refuses, as where the user lacks a privilege or there is no such index.
         StackError: No node answers.
     """
-    assert cluster is not None  # noqa: S101 - asked only where it answers
     status, answer = cluster.request("GET", path, accept=(400, 401, 403, 404, 405), patience_s=patience_s)
     if status >= 400:
         raise LookupError(f"status {status}: {error_reason(answer)[:200]}")
@@ -290,14 +302,13 @@ def figures_at(stats: Any, paths: Mapping[str, str]) -> dict[str, int]:
     return found
 
 
-def ingest_of(stats: Mapping[str, Any]) -> Ingest:
-    """An ingest pipeline of `_nodes/stats`; each processor is an object with its name as the only key."""
-    processors = {
-        (place, name): of["stats"]["time_in_millis"]
-        for place, each in enumerate(stats.get("processors", ()), 1)
-        for name, of in each.items()
-    }
-    return Ingest(stats["count"], stats["time_in_millis"], processors)
+def ingest_of(pipelines: Mapping[str, Any]) -> dict[tuple[str, int, str], int]:
+    """Ingest pipelines of `_nodes/stats`; each processor is an object with its name as the only key."""
+    found = {(name, *figure): stats[figure[1]] for name, stats in pipelines.items() for figure in (PASSED, TOOK)}
+    for name, stats in pipelines.items():
+        for place, each in enumerate(stats.get("processors", ()), 1):
+            found |= {(name, place, processor): of["stats"][TOOK[1]] for processor, of in each.items()}
+    return found
 
 
 def watch(

@@ -22,6 +22,7 @@ STAGES = {
 """Stage that `run` does not have → as a sentence names it."""
 SHOWN_DEFAULTS = frozenset(
     "batch.size bulk.size.bytes linger.ms max.in.flight.requests max.buffered.records flush.timeout.ms "
+    "bulk.max.operations.size bulk.max.size bulk.max.concurrent.requests "
     f"flush.synchronously max.retries retry.backoff.ms {POLL} errors.tolerance key.ignore write.method".split()
 )
 """Settings that are shown where the connector leaves them at their defaults, too; `--json` has all."""
@@ -37,13 +38,9 @@ def lines_of(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     yield "", f"[bold]{escape(connector.name)}[/bold] is {connector.state}, {tasks}"
     yield from verdict(pipeline)
     if figures.begun_again:
-        yield (
-            "restarts",
-            escape(
-                f"{listed(figures.begun_again)} moved or began to count again. All figures are of the longest stretch "
-                f"without that: {duration(figures.window_s)} of {duration(figures.watched_s)}."
-            ),
-        )
+        again = f"{listed(figures.begun_again)} moved or began to count again"
+        stretch = f"{duration(figures.window_s)} of {duration(figures.watched_s)}"
+        yield "restarts", escape(f"{again}. All figures are of the longest stretch without that: {stretch}.")
     yield from connector_lines(connector)
     yield from topic_lines(pipeline)
     yield from index_lines(pipeline)
@@ -133,14 +130,13 @@ def index_lines(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     if figures.indexing_rate == 0:
         yield "indexing", "no document was indexed"
     elif figures.indexing_rate is not None:
-        per_kb = figures.cpu_us_per_kb
         others = ", most by others than this connector" if figures.others_write else ""
-        yield (
-            "indexing",
-            f"{number(figures.indexing_rate)} documents/s{others}; {figure(figures.index_ms, 'ms')} each"
-            + (f", {number(per_kb)} µs of CPU per kB" if per_kb is not None else "")
-            + (f", {figure(figures.ingest_ms, 'ms')} in ingest pipelines" if figures.ingest_ms is not None else ""),
-        )
+        rate = f"{number(figures.indexing_rate)} documents/s{others}; {figure(figures.index_ms, 'ms')} each"
+        if (per_kb := figures.us_per_kb(figures.cpu_s)) is not None:
+            rate += f", {number(per_kb)} µs of CPU per kB"
+        if figures.ingest_ms is not None:
+            rate += f", {figure(figures.ingest_ms, 'ms')} in ingest pipelines"
+        yield "indexing", rate
         yield "", bulk_text(figures)
         indexing, refreshes = number(figures.index_time_s), number(figures.refresh_time_s)
         merges = f"{number(figures.merging)} merges under way, those that ended had worked for"

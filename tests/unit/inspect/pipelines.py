@@ -20,7 +20,7 @@ CONNECTOR = InspectedConnector(
     topics=("orders",),
     group="connect-orders",
     dead_letters=None,
-    indices=("orders",),
+    by_topic={"orders": "orders"},
     settings={name: Setting(value, is_default=True) for name, value in SETTINGS.items()},
 )
 NODE = NodeFigures(

@@ -1,9 +1,12 @@
 """The configuration of a connector: where its records come from and go to, and what is never shown of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.clients.connect import topics_read
-from lab.inspect.connector import cleaner, indices_of, settings_of
+from lab.inspect.connector import cleaner, index_of, settings_of
+from tests.unit.inspect.pipelines import CONNECTOR
 
 SECRETS = {
     "connection.password": "hunter2!",
@@ -30,14 +33,26 @@ DATED = {"transforms": "t", "transforms.t.type": "org.apache.kafka.connect.trans
         ({"topic.index.map": "shop.Orders:sales"}, "sales"),
         ({"data.stream.type": "LOGS", "data.stream.dataset": "shop"}, "logs-shop-shop.orders"),
         ({"data.stream.type": "NONE", "data.stream.dataset": "shop"}, "shop.orders"),
+        ({"data.stream.enabled": "TRUE", "data.stream.prefix": "logs"}, "logs-shop.orders"),
+        ({"data.stream.enabled": "false", "data.stream.prefix": "logs"}, "shop.orders"),
         (ROUTER, "es-orders"),
+        (ROUTER | {"transforms.r.replacement": "es-$0"}, "es-shop.orders"),
+        (ROUTER | {"transforms.r.replacement": "_$1"}, "orders"),
         (DATED, "shop.orders-*"),
         (ROUTER | {"transforms.r.regex": "\\p{L}"}, "shop.orders"),
     ],
 )
 def test_the_index_is_where_the_connector_puts_the_topic(config: dict[str, str], index: str) -> None:
-    """By name, template, list, data stream, and the two transforms that rename topics."""
-    assert list(indices_of(config, "shop.Orders")) == [index]
+    """By name, template, list, data stream, and the two transforms; no name begins with an underscore."""
+    assert index_of(config, "shop.Orders") == index
+
+
+@pytest.mark.parametrize("index", [".ds-logs-shop-2026.11.27-000003", ".ds-logs-shop-000003", "logs-shop"])
+def test_an_index_behind_a_data_stream_has_the_topics_of_that(index: str) -> None:
+    """OpenSearch names it without a date."""
+    into = {"logs": "logs-shop", "orders": "orders"}
+
+    assert replace(CONNECTOR, topics=("logs", "orders"), by_topic=into).topics_into(index) == ("logs",)
 
 
 def test_topics_are_the_named_ones_or_the_used_ones_of_the_pattern() -> None:
@@ -53,9 +68,9 @@ def test_topics_are_the_named_ones_or_the_used_ones_of_the_pattern() -> None:
 
 
 def test_settings_are_those_that_matter_with_the_defaults_of_the_class() -> None:
-    """An address is no setting that matters."""
+    """An address is no setting that matters; Kafka reads ` 020 ` as 20."""
     settings = settings_of(
-        {"batch.size": "20", "connection.url": "http://es"}, {"batch.size": "2000", "linger.ms": "1"}
+        {"batch.size": " 020 ", "connection.url": "http://es"}, {"batch.size": "2000", "linger.ms": "1"}
     )
 
     assert {name: (of.value, of.is_default) for name, of in settings.items()} == {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.inspect.figures import Figures, Processor, figures_of, of_partition
-from lab.inspect.readings import Copy, Ingest, Node, Reading
+from lab.inspect.readings import Copy, Node, Reading
 from lab.records.samples import KafkaSample, SinkSample
 
 
@@ -30,17 +30,26 @@ def copy(shard: str, *, node: str = "n1", primary: bool = True, **counters: int)
     return Copy(shard, node, primary, counters)
 
 
-def node(ingest: Mapping[str, Ingest] | None = None, **figures: int) -> Node:
+Ingest = Mapping[tuple[int, str], int]
+
+
+def ingest(documents: int, time_ms: int, processors: Ingest | None = None) -> Ingest:
+    """Documents that passed an ingest pipeline, their time in it, and in each processor by place and name."""
+    return {(0, "count"): documents, (0, "time_in_millis"): time_ms, **(processors or {})}
+
+
+def node(pipelines: Mapping[str, Ingest] | None = None, **figures: int) -> Node:
     """A data node."""
-    return Node("es-1", "10.0.0.1", ("ingest", "data_hot"), figures, ingest or {})
+    passed = {(name, *place): value for name, of in (pipelines or {}).items() for place, value in of.items()}
+    return Node("es-1", "10.0.0.1", ("ingest", "data_hot"), figures, passed)
 
 
 def ingesting(before: Mapping[str, Ingest], after: Mapping[str, Ingest]) -> Figures:
     """Figures of a window in which 500 documents are indexed."""
     return figures_of(
         [
-            Reading(at_s=at_s, nodes={"n1": node(ingest)}, copies=(copy("orders/0", index_total=documents),))
-            for at_s, ingest, documents in ((1_009.0, before, 0), (1_019.0, after, 500))
+            Reading(at_s=at_s, nodes={"n1": node(pipelines)}, copies=(copy("orders/0", index_total=documents),))
+            for at_s, pipelines, documents in ((1_009.0, before, 0), (1_019.0, after, 500))
         ]
     )
 
@@ -85,6 +94,7 @@ def test_offsets_without_records_are_no_backlog() -> None:
 
     assert figures_of(readings).backlog is None
     assert figures_of(readings, {"orders-0"}).backlog == 10
+    assert figures_of(readings, {"orders-0", "orders-1"}).commit_rate == 15.0
 
 
 def test_a_rate_is_of_the_time_in_which_its_source_was_read() -> None:
@@ -146,6 +156,7 @@ def test_figures_of_documents_are_of_primary_shards_alone() -> None:
 
     assert (figures.indexing_rate, figures.index_ms, figures.index_time_s) == (100.0, 0.5, 1.2)
     assert (figures.bulk_documents, figures.bulk_bytes, figures.bulk_ms) == (125.0, 15_625.0, 100.0)
+    assert figures.replicated == ["orders"]
 
 
 FILLED = copy("orders/0", node="n2", primary=False, index_total=5_000)
@@ -161,8 +172,8 @@ FILLED = copy("orders/0", node="n2", primary=False, index_total=5_000)
         ({"copies": (copy("orders/1", index_total=2_000),)}, "orders/0"),
         ({"copies": (copy("orders/0", index_total=1_000), FILLED)}, "orders/0"),
         ({"nodes": {"n1": node(uptime_ms=700)}}, "es-1"),
-        ({"nodes": {"n1": node({"parse": Ingest(10, 8)}, uptime_ms=90_000)}}, "es-1"),
-        ({"nodes": {"n1": node({"parse": Ingest(12, 8, {(1, "set"): 6})}, uptime_ms=90_000)}}, "es-1"),
+        ({"nodes": {"n1": node({"parse": ingest(10, 8)}, uptime_ms=90_000)}}, "es-1"),
+        ({"nodes": {"n1": node({"parse": ingest(12, 8, {(1, "set"): 6})}, uptime_ms=90_000)}}, "es-1"),
         ({"kafka": kafka((30, 20))}, "orders-0"),
         ({"sink": sink_metrics(10)}, "the sink's metrics"),
     ],
@@ -175,7 +186,7 @@ def test_what_begins_to_count_again_is_named_and_figures_are_of_the_longest_stre
     before = Reading(
         at_s=1_000.0,
         copies=(copy("orders/0", index_total=1_000),),
-        nodes={"n1": node({"parse": Ingest(11, 7, {(1, "set"): 7})}, uptime_ms=90_000)},
+        nodes={"n1": node({"parse": ingest(11, 7, {(1, "set"): 7})}, uptime_ms=90_000)},
         kafka=kafka((100, 90)),
         sink=sink_metrics(11),
     )
@@ -217,13 +228,21 @@ def test_a_copy_that_comes_later_counts_from_nothing() -> None:
 
 def test_refreshes_and_merges_are_of_all_copies_and_a_merge_s_pauses_are_no_work() -> None:
     """Of the merges' 900 ms, 300 were paused; two were under way at the first reading, and one at the last."""
-    none = dict.fromkeys(("refresh_time_ms", "merge_time_ms", "merge_throttled_ms", "merge_stopped_ms"), 0)
-    spent = {"refresh_time_ms": 70, "merge_time_ms": 900, "merge_throttled_ms": 200, "merge_stopped_ms": 100}
+    spent = {
+        "refresh_time_ms": 70,
+        "merges_time_ms": 900,
+        "merges_throttled_time_ms": 200,
+        "merges_stopped_time_ms": 100,
+    }
+    none = dict.fromkeys(spent, 0)
 
     figures = figures_of(
         shards(
-            [copy("orders/0", **none, merging=2), copy("orders/0", node="n2", primary=False, **none)],
-            [copy("orders/0", **spent, merging=1), copy("orders/0", node="n2", primary=False, refresh_time_ms=30)],
+            [copy("orders/0", **none, merges_current=2), copy("orders/0", node="n2", primary=False, **none)],
+            [
+                copy("orders/0", **spent, merges_current=1),
+                copy("orders/0", node="n2", primary=False, refresh_time_ms=30),
+            ],
         )
     )
 
@@ -241,10 +260,16 @@ def test_disks_of_one_node_are_busy_on_average() -> None:
 
 
 def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
-    """Gauges are averaged, counters have grown."""
+    """Gauges are averaged, counters have grown; a request is rejected for the queue or for the memory."""
     first, second = (
-        node({"p": Ingest(0, ms)}, write_threads=4, write_active=active, write_rejected=rejected)
-        for active, rejected, ms in ((4, 11, 100), (1, 24, 350))
+        node(
+            {"p": ingest(0, ms)},
+            write_threads=4,
+            write_active=active,
+            write_rejected=rejected,
+            coordinating_rejected=too_large,
+        )
+        for active, rejected, too_large, ms in ((4, 11, 2, 100), (1, 24, 19, 350))
     )
 
     figures = figures_of(
@@ -254,8 +279,19 @@ def test_a_node_is_as_busy_as_its_samples_on_average() -> None:
         ]
     )
 
-    assert (figures.write_busy, figures.rejected) == (0.625, 13)
+    assert (figures.write_busy, figures.rejected) == (0.625, 13 + 17)
     assert (figures.ingest_time_s, figures.ingest_ms) == (0.25, 0.5)
+
+
+def test_nodes_of_a_tier_that_the_index_is_not_on_do_not_count() -> None:
+    """A warm node is idle while the hot one has no thread left."""
+    hot = node(write_threads=8, write_active=8)
+    nodes = {"n1": hot, "n2": node(write_threads=8, write_active=0)._replace(name="es-2", roles=("data_warm",))}
+    reading = Reading(at_s=1_009.0, nodes=nodes)
+    holding = replace(reading, copies=(copy("orders/0", index_total=7),))
+
+    assert [each.name for each in figures_of([reading, at(1_019.0, reading)]).nodes] == ["es-1", "es-2"]
+    assert figures_of([holding, at(1_019.0, holding)]).write_busy == 1.0
 
 
 def test_what_was_not_read_is_not_known() -> None:
@@ -269,7 +305,7 @@ def test_what_was_not_read_is_not_known() -> None:
 @pytest.mark.parametrize(("passed", "ingest_time_s"), [(500, 0.25), (5_000, 0.025), (50, 0.25)])
 def test_of_a_pipeline_that_other_indices_share_the_time_per_document_counts(passed: int, ingest_time_s: float) -> None:
     """500 documents are indexed here, and so many pass the pipeline in 250 ms."""
-    figures = ingesting({"p": Ingest(7, 100)}, {"p": Ingest(7 + passed, 350)})
+    figures = ingesting({"p": ingest(7, 100)}, {"p": ingest(7 + passed, 350)})
 
     assert figures.ingest_time_s == ingest_time_s
 
@@ -278,10 +314,10 @@ def test_the_slowest_processor_is_named_with_its_share_of_the_time_in_all_pipeli
     """Of two with the same name by its place; of a pipeline that ten times as many documents pass, a tenth counts."""
     parse = {(1, "set"): 7, (2, "script:enrich"): 900, (3, "set"): 11}
     figures = ingesting(
-        {"parse": Ingest(7, 1_000, parse), "shared": Ingest(7, 50, {(1, "grok"): 50})},
+        {"parse": ingest(7, 1_000, parse), "shared": ingest(7, 50, {(1, "grok"): 50})},
         {
-            "parse": Ingest(507, 1_100, {**parse, (1, "set"): 27, (3, "set"): 71}),
-            "shared": Ingest(5_007, 550, {(1, "grok"): 540}),
+            "parse": ingest(507, 1_100, {**parse, (1, "set"): 27, (3, "set"): 71}),
+            "shared": ingest(5_007, 550, {(1, "grok"): 540}),
         },
     )
 
@@ -297,4 +333,4 @@ def test_no_processor_is_named_where_the_figures_tell_of_none(after: Mapping[tup
     """What a replaced one took is not known."""
     before = {(1, "set"): 100} if after else {}
 
-    assert ingesting({"p": Ingest(7, 100, before)}, {"p": Ingest(507, 1_000, after)}).slowest_processor is None
+    assert ingesting({"p": ingest(7, 100, before)}, {"p": ingest(507, 1_000, after)}).slowest_processor is None

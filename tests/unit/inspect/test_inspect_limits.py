@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.inspect.connector import POLL, Task
+from lab.inspect.connector import Setting, Task
 from lab.inspect.figures import Processor
 from lab.inspect.limits import Pipeline, bottleneck_of, why_unknown
 from tests.unit.inspect.pipelines import (
@@ -30,6 +30,8 @@ HOT = with_nodes(
 )
 ALONE = with_nodes(replace(NODE, write_busy=0.7), OTHER_NODE)
 SLOW_MAPPING = replace(with_nodes(replace(BUSY_NODE, cpu_s=19.0)), index=GRAMS)
+GRAMS_BY_DEFAULT = replace(INDEX, settings={"analysis.analyzer.default.tokenizer": "ngram"})
+PLAIN = replace(GRAMS_BY_DEFAULT, mapping={"properties": {"title": {"type": "text", "analyzer": "standard"}}})
 REFRESHING = with_nodes(BUSY_NODE, refresh_time_s=10.0)
 MERGING = with_nodes(BUSY_NODE, merge_time_s=31.0, merging=0.6)
 TWO_HOSTS = with_nodes(
@@ -81,6 +83,8 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("hot shard", ALONE, with_nodes(replace(NODE, write_busy=0.7), replace(OTHER_NODE, index_time_s=7.0))),
         ("hot shard", ALONE, with_nodes(replace(NODE, write_busy=0.7))),
         ("mapping", SLOW_MAPPING, replace(SLOW_MAPPING, index=INDEX)),
+        # A field without an analyzer has the index's default one.
+        ("mapping", replace(SLOW_MAPPING, index=GRAMS_BY_DEFAULT), replace(SLOW_MAPPING, index=PLAIN)),
         # Other indices keep the nodes busy: 292 µs of their write threads went to each document of this one.
         ("mapping", SLOW_MAPPING, with_figures(SLOW_MAPPING, index_time_s=5.9)),
         ("mapping", SLOW_MAPPING, replace(with_nodes(replace(BUSY_NODE, cpu_s=5.9)), index=GRAMS)),
@@ -148,29 +152,47 @@ def test_one_task_of_several_partitions_needs_tasks_alone() -> None:
     assert tried(pipeline) == [("tasks.max", "1", "7")]
 
 
+def test_a_hot_shard_is_held_against_the_others_of_its_index() -> None:
+    """Those of another index, which the connector writes to as well, have no documents of its own."""
+    found = bottleneck_of(with_figures(HOT, shard_documents={"orders/0": 9_001, "books/0": 499, "books/1": 503}))
+
+    assert found
+    assert found.evidence.startswith("index orders has one shard on 2 data nodes: ")
+    assert found.tries[0].setting == "index.number_of_shards"
+
+
+def test_tasks_that_are_more_than_the_partitions_to_come_stay_as_they_are() -> None:
+    """Six of ten have nothing to read, and two have nothing then."""
+    pipeline = with_figures(with_connector(tasks_max=10), lags={f"orders-{number}": 11 for number in range(4)})
+
+    assert tried(pipeline) == [("partitions", "4", "8")]
+
+
 def test_a_sink_with_all_its_requests_under_way_may_have_more_of_them() -> None:
     """Nine tenths of them count as all."""
     assert tried(with_figures(in_flight=4.5)) == [("max.in.flight.requests", "5", "10")]
     assert tried(with_figures(in_flight=4.4)) == [("partitions", "1", "2"), ("tasks.max", "1", "2")]
 
 
-@pytest.mark.parametrize(
-    ("plugin", "told"),
-    [
-        ("io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector", True),
-        ("io.sluice.connect.ElasticsearchSinkConnector", False),
-    ],
-)
-def test_only_of_aivens_sink_it_is_told_that_no_request_spans_two_polls(plugin: str, told: bool) -> None:  # noqa: FBT001
-    """What holds for another maker's sink says nothing of this one."""
-    found = bottleneck_of(replace(TINY, connector=replace(TINY.connector, plugin=plugin)))
+def test_settings_are_proposed_by_the_names_that_the_sink_has_for_them() -> None:
+    """Aiven's newer sinks for OpenSearch have neither `batch.size` nor `max.in.flight.requests`."""
+    settings = {
+        name: Setting(value, is_default=True)
+        for name, value in {"bulk.max.operations.size": "20", "bulk.max.concurrent.requests": "4"}.items()
+    }
+    of_aiven = replace(TINY, connector=replace(TINY.connector, settings=settings))
 
+    found = bottleneck_of(of_aiven)
     assert found
-    assert ["across polls" in each.why for each in found.tries if each.setting == POLL] == [told]
+    assert "(bulk.max.operations.size is 20)" in found.evidence
+    assert tried(of_aiven) == [("bulk.max.operations.size", "20", "2000")]
+    assert tried(replace(of_aiven, figures=with_node(rejected=1).figures)) == [
+        ("bulk.max.concurrent.requests", "4", "2")
+    ]
 
 
 def test_tiny_requests_need_a_larger_batch_and_a_poll_that_fills_it() -> None:
-    """Aiven sends no request across two polls."""
+    """A poll of 500 records would be the next bound."""
     assert tried(TINY) == [("batch.size", "20", "2000"), ("consumer.override.max.poll.records", "500", "2000")]
 
 
@@ -228,6 +250,12 @@ def test_a_setting_that_is_as_proposed_is_not_proposed() -> None:
         ("index.number_of_replicas", "1", "0"),
     ]
     assert tried(replace(with_nodes(BUSY_NODE), index=index)) == []
+
+
+def test_a_replica_that_no_node_has_is_not_proposed_to_be_left_out() -> None:
+    """On a cluster of one node, a replica is never assigned, and costs nothing."""
+    assert tried(with_nodes(BUSY_NODE, replicated=["books"])) == [("index.refresh_interval", "1s", "30s")]
+    assert len(tried(with_nodes(BUSY_NODE, replicated=["orders"]))) == 2
 
 
 @pytest.mark.parametrize(

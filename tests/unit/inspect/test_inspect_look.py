@@ -18,11 +18,12 @@ from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
+from lab.inspect import connector as of_connector
 from lab.inspect import look as looking
 from lab.inspect import readings
 from lab.inspect.limits import Pipeline, bottleneck_of
 from lab.inspect.look import look
-from lab.inspect.readings import Ingest, PipelineReader, Reading, ingest_of, watch
+from lab.inspect.readings import PipelineReader, Reading, ingest_of, watch
 from lab.records.samples import KafkaSample
 from tests.unit.http_server import serving
 from tests.unit.inspect.pipelines import ONE_TASK
@@ -58,7 +59,9 @@ ANSWERS: dict[str, Any] = {
     "/": {"version": {"number": "8.19.21"}},
     "/orders/_settings/index.default_pipeline,index.final_pipeline": {},
     "/orders/_stats/indexing,bulk,refresh,merge": {"indices": {"orders": {"shards": {"0": [COPY]}}}},
-    "/_nodes/stats/os,process,jvm,thread_pool,fs,ingest": {"nodes": {"n1": {"name": "es-1", "roles": ["data_hot"]}}},
+    "/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure": {
+        "nodes": {"n1": {"name": "es-1", "roles": ["data_hot"]}}
+    },
     "/orders/_settings": {"orders": {"settings": {"index.number_of_shards": "1"}, "defaults": {}}},
     "/orders/_mapping": {"orders": {"mappings": {"properties": {"title": {"type": "text"}}}}},
 }
@@ -123,6 +126,7 @@ class Offsets:
 def _kafka(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readings, "KafkaReader", Offsets)
     monkeypatch.setattr(KafkaTopics, "group_state", lambda *_: ("STABLE", 1))
+    monkeypatch.setattr(KafkaTopics, "bounds", lambda *_: {0: (0, 1_009)})
     monkeypatch.setattr(readings, "EVERY_S", 0.0)
     monkeypatch.setattr(looking, "MOST_S", 0.0)
 
@@ -153,7 +157,7 @@ def test_no_secret_is_shown(served: Served, capsys: pytest.CaptureFixture[str]) 
     ("path", "source"),
     [
         ("/orders/_stats/indexing,bulk,refresh,merge", "shards"),
-        ("/_nodes/stats/os,process,jvm,thread_pool,fs,ingest", "nodes"),
+        ("/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure", "nodes"),
         ("/orders/_mapping", "index"),
         ("/orders/_settings/index.default_pipeline,index.final_pipeline", "ingest"),
     ],
@@ -181,6 +185,18 @@ def test_a_cluster_that_is_away_is_asked_once(served: Served, monkeypatch: pytes
 
     assert list(pipeline.lost) == ["cluster"]
     assert pipeline.figures.lag == 998
+
+
+def test_a_worker_that_is_away_at_the_end_costs_its_states_alone(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was watched for a minute is shown all the same."""
+    monkeypatch.setattr(of_connector, "ANSWER_TIMEOUT_S", 0.0)
+
+    pipeline = inspected(served, on_begin=lambda _: served.refused.update({"/connectors/orders/status": 500}))
+
+    assert (list(pipeline.lost), pipeline.figures.lag) == (["connector"], 998)
+    assert pipeline.connector.running_tasks == 1
 
 
 def test_a_worker_that_cannot_give_defaults_leaves_them_out(served: Served) -> None:
@@ -279,9 +295,10 @@ def test_processors_are_told_apart_by_place_and_name() -> None:
         for name, ms in (("set", 7), ("grok:line", 11), ("set", 1))
     ]
 
-    read = ingest_of({"count": 3, "time_in_millis": 20, "processors": listed})
+    read = ingest_of({"p": {"count": 3, "time_in_millis": 20, "processors": listed}})
 
-    assert read == Ingest(3, 20, {(1, "set"): 7, (2, "grok:line"): 11, (3, "set"): 1})
+    whole = {("p", 0, "count"): 3, ("p", 0, "time_in_millis"): 20}
+    assert read == whole | {("p", 1, "set"): 7, ("p", 2, "grok:line"): 11, ("p", 3, "set"): 1}
 
 
 def test_opensearch_s_times_of_ingest_pipelines_are_not_taken(served: Served) -> None:
@@ -335,9 +352,34 @@ def test_a_few_offsets_that_hold_no_record_are_no_backlog(
     held: tuple[int, ...], served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction's end has an offset; an idle connector would else look as one that does nothing."""
-    places = {"orders-0": (10, 9), "orders-1": (7, 6), "orders-2": (5, 5)}
-    sample = KafkaSample(end_offset=22, committed_offset=20, partitions=places)
+    asked = behind(monkeypatch, {"orders-0": (10, 9), "orders-1": (7, 6), "orders-2": (5, 5)}, held)
+    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
+
+    pipeline = inspected(served)
+    assert asked == [("orders", {0: 9, 1: 6}, {0: 10, 1: 7})]
+    assert pipeline.figures.backlog == (None if held else 0)
+
+
+@pytest.mark.parametrize(("begin", "backlog"), [(0, None), (3_000, 0)], ids=["held", "removed"])
+def test_offsets_that_retention_has_removed_are_no_backlog(
+    begin: int, backlog: int | None, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connector that has read nothing of a partition has committed nothing there, and may begin at its end."""
+    asked = behind(monkeypatch, {"orders-0": (3_000, 0)}, (), begin)
+    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
+
+    assert inspected(served).figures.backlog == backlog
+    assert asked == ([("orders", {0: 3_000}, {0: 3_000})] if begin else [])
+
+
+def behind(
+    monkeypatch: pytest.MonkeyPatch, places: dict[str, tuple[int, int]], held: tuple[int, ...], begin: int = 0
+) -> list[tuple[str, dict[int, int], dict[int, int]]]:
+    """Spans of records that are read of partitions with these ends and committed offsets."""
+    ends, committed = zip(*places.values(), strict=True)
+    sample = KafkaSample(end_offset=sum(ends), committed_offset=sum(committed), partitions=places)
     monkeypatch.setattr(Offsets, "read", lambda _: sample)
+    monkeypatch.setattr(KafkaTopics, "bounds", lambda *_: {number: (begin, end) for number, end in enumerate(ends)})
     asked = []
 
     def records(_: KafkaTopics, topic: str, first: dict[int, int], last: dict[int, int]) -> list[Message]:
@@ -345,11 +387,7 @@ def test_a_few_offsets_that_hold_no_record_are_no_backlog(
         return [Mock(Message, partition=lambda place=place: place) for place in held]
 
     monkeypatch.setattr(KafkaTopics, "records", records)
-    served.answers["/connectors/orders/status"] = {**STATUS, "tasks": [{"id": 0, "state": "RUNNING"}]}
-
-    pipeline = inspected(served)
-    assert asked == [("orders", {0: 9, 1: 6}, {0: 10, 1: 7})]
-    assert pipeline.figures.backlog == (None if held else 0)
+    return asked
 
 
 def test_a_name_and_a_cause_are_shown_as_they_are(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
@@ -382,12 +420,20 @@ def test_names_that_fit_into_no_request_are_asked_for_in_several(served: Served)
 
 def test_a_page_in_place_of_json_is_a_part_that_is_not_read(served: Served) -> None:
     """As a proxy serves it where it wants a login."""
-    served.answers["/_nodes/stats/os,process,jvm,thread_pool,fs,ingest"] = "<html>"
+    served.answers["/_nodes/stats/os,process,jvm,thread_pool,fs,ingest,indexing_pressure"] = "<html>"
     served.answers["/"] = ["no cluster"]
 
     pipeline = inspected(served)
 
     assert (pipeline.engine, list(pipeline.lost)) == (None, ["nodes"])
+
+
+def test_of_a_cluster_that_is_upgraded_the_older_version_is_shown(served: Served) -> None:
+    """As numbers: 8.9 is older than 8.19. A build without a page at `/` tells by its nodes alone."""
+    del served.answers["/"]
+    served.answers["/_nodes/process"] = {"nodes": {"n1": {"version": "8.19.21"}, "n2": {"version": "8.9.2"}}}
+
+    assert inspected(served).engine == "Elasticsearch 8.9.2"
 
 
 @pytest.mark.parametrize(

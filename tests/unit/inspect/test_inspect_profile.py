@@ -99,9 +99,23 @@ def test_keys_become_ids_and_a_record_without_a_document_is_left_out() -> None:
     ]
 
 
-def test_with_ignored_keys_documents_have_no_ids() -> None:
-    """As the connector makes ids of offsets."""
-    assert documents(with_connector(settings={"key.ignore": "true"}), *RECORDS) == [{"n": 1}, {"n": 2}, {"n": 3}]
+@pytest.mark.parametrize(
+    "ignored", [{"key.ignore": "true"}, {"key.ignore": "TRUE "}, {"topic.key.ignore": "books , orders"}]
+)
+def test_with_ignored_keys_documents_have_no_ids(ignored: dict[str, str]) -> None:
+    """As the connector makes ids of offsets; Kafka reads a boolean in any case."""
+    connector = replace(ONE_TASK.connector, settings=settings_of(ignored, {}))
+
+    assert documents(replace(ONE_TASK, connector=connector), *RECORDS) == [{"n": 1}, {"n": 2}, {"n": 3}]
+
+
+def test_a_document_stands_in_the_file_as_in_the_topic() -> None:
+    """With its digits, on one line; a key that is ignored may be any bytes."""
+    pipeline = with_connector(settings={"key.ignore": "true"})
+
+    _, (path, *_) = write_profile(pipeline, Topics(Record(b"\xff", b'{"b":1.10,\n"a":"\\ud800"}')), "orders", 11)
+
+    assert path.read_bytes() == b'{"b":1.10, "a":"\\ud800"}\n'
 
 
 def test_the_profile_has_the_settings_of_index_and_connector() -> None:
@@ -177,7 +191,7 @@ def test_a_sample_that_is_broken_off_leaves_no_file() -> None:
 
 def test_documents_of_topics_that_go_to_other_indices_are_not_taken() -> None:
     """Their fields are not those of the mapping; a backing index is of its data stream."""
-    into = {"logs": ("logs-shop",), "orders": ("orders",)}
+    into = {"logs": "logs-shop", "orders": "orders"}
     pipeline = with_connector(
         with_figures(lags={"orders-0": 7, "orders-1": 0, "logs-0": 5}), topics=("logs", "orders"), by_topic=into
     )
