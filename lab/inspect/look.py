@@ -102,9 +102,9 @@ def drained_partitions(topics: KafkaTopics, readings: Sequence[Reading]) -> set[
         return set()
     behind: dict[str, dict[int, int]] = defaultdict(dict)
     for place, (end, committed) in sample.partitions.items():
-        topic, _, partition = place.rpartition("-")
+        topic, _, number = place.rpartition("-")
         if committed < end:
-            behind[topic][int(partition)] = committed
+            behind[topic][int(number)] = committed
     drained: set[str] = set()
     for topic, committed_of in behind.items():
         first, last = dict[int, int](), dict[int, int]()
