@@ -84,13 +84,14 @@ def print_screening(result: TuneResult) -> None:
     console.print(escape(result.headline), soft_wrap=not console.is_terminal, style="bold")
     for text in result.findings:
         console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
+    head = ("setting", "CPU per document", "indexing rate")[: 3 if any(map(rate_of, result.mixed)) else 2]
     for group, effects in grouped(result.mixed).items():
         if effects:
             names = [escape(at_start(result.plan, each.candidate)) for each in effects]
             figures = [(change(each), change(rate_of(each), "")) for each in effects]
-            rows = [(name, *texts) for name, texts in zip(names, figures, strict=True)]
+            rows = [(name, *texts)[: len(head)] for name, texts in zip(names, figures, strict=True)]
             console.print(f"[bold]{TITLES[group]}[/bold]", soft_wrap=not console.is_terminal)
-            console.print(table_of(rows, "setting", "CPU per document", "indexing rate"))
+            console.print(table_of(rows, *head))
     if result.mixed:
         console.print(f"[dim]{OF_THE_SCREENING}[/dim]", soft_wrap=not console.is_terminal)
     print_not_tried(result)

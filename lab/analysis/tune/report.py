@@ -118,7 +118,8 @@ def table_of_screening(result: TuneResult) -> dict[str, object]:
             gives = "better" if plan.goal.gain(each.ratio) > 1 else "worse"
             kinds.append(gives if group == "matters" else "none")
     head = ("setting", "at the start", "CPU per document", "change", "indexing rate")
-    return {"head": head, "rows": rows, "kinds": kinds}
+    columns = len(head) if any(map(rate_of, result.mixed)) else len(head) - 1
+    return {"head": head[:columns], "rows": [row[:columns] for row in rows], "kinds": kinds}
 
 
 def table_of_tried(result: TuneResult) -> dict[str, object]:

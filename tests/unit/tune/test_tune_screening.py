@@ -15,7 +15,7 @@ import pytest
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, figures
 from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.tune.goals import METRICS, compared_metrics, parsed_goal
-from lab.analysis.tune.report import write_tune_report
+from lab.analysis.tune.report import table_of_screening, write_tune_report
 from lab.analysis.tune.result import analyse_tune
 from lab.analysis.tune.screening import group_of, rate_of, told_groups
 from lab.errors import ProfileError
@@ -408,7 +408,9 @@ def test_rates_are_told_only_where_all_runs_have_one(
     tune = execution(folder, start, Bench({"sink.tasks": log(2)}))
     tune.search = Screening(plan.candidates, plan.goal, ())
     tune.execute()
-    assert any(rate_of(each) for each in analyse_tune(folder.path, ended=True).mixed)
+    with_rates = analyse_tune(folder.path, ended=True)
+    assert any(rate_of(each) for each in with_rates.mixed)
+    assert "indexing rate" in str(table_of_screening(with_rates)["head"])
 
     def without_the_fastest(suite: SuiteRecords, **how: Any) -> tuple[VariantMetric, ...]:
         made = figures(suite, **how)
@@ -419,6 +421,7 @@ def test_rates_are_told_only_where_all_runs_have_one(
         )
 
     monkeypatch.setattr("lab.analysis.tune.folder.figures", without_the_fastest)
-    mixed = analyse_tune(folder.path, ended=True).mixed
-    assert mixed
-    assert not any(rate_of(each) for each in mixed)
+    without_rates = analyse_tune(folder.path, ended=True)
+    assert without_rates.mixed
+    assert not any(rate_of(each) for each in without_rates.mixed)
+    assert "indexing rate" not in str(table_of_screening(without_rates)["head"])
