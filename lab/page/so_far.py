@@ -62,7 +62,7 @@ def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgeme
     # Of queries alone nothing is indexed, and what their senders do is only known at the end.
     limit = limited_by(run, window) if profile.load.fills_index else None
     cut = Windows(window, window, window, window, (), None)
-    disturbances = (server_restarted(cut), busy_machine(run, window), memory_pressure(window))
+    disturbances = (server_restarted(cut), busy_machine(run, cut), memory_pressure(window))
     return Judgement(
         limit and said_now(limit, profile), tuple(said_now(each, profile) for each in disturbances if each)
     )

@@ -97,14 +97,16 @@ cpu_s_per_million_docs | CPU-s | CPU per million documents
 cpu_cores_mean | cores | Cores busy
     Cores that a process kept busy over the measured window.
 machine_cpu_percent_mean | % | Machine busy
-    Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window.
+    Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window; without one,
+    of the load.
 machine_steal_percent_mean | % | Taken by the hypervisor
-    Share of these cores' time taken by the hypervisor while they had work, over the measured window.
+    Share of these cores' time taken by the hypervisor while they had work, over the measured window; without one, of
+    the load.
 other_cpu_percent_mean | % | Taken by other programs
-    Share of these cores' time used by programs outside the run, over the measured window.
+    Share of these cores' time used by programs outside the run, over the measured window; without one, of the load.
 probe_slowdown | × | Slowdown of fixed work
-    Median wall time of a fixed piece of work in the measured window ÷ its least CPU time in the run: waiting for a
-    core, also for the run's own servers, and slower cores.
+    Median wall time of a fixed piece of work in the measured window (without one, in the load) ÷ its least CPU time in
+    the run: waiting for a core, also for the run's own servers, and slower cores.
 rss_bytes_max | bytes | Memory, most
     Largest resident memory of a process over the run.
 major_page_faults | faults | Major page faults

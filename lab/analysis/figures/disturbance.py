@@ -1,4 +1,4 @@
-"""Disturbance of a run: cores' time lost in the measured window, and the bound on it."""
+"""Disturbance of a run: cores' time lost under its load, and the bound on it."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -18,7 +18,7 @@ MOST_OTHER_CPU_PERCENT = 10.0
 
 
 def disturbance(result: Result) -> str | None:
-    """Clause on time that other machines or programs took from the measured window; `None` if within bounds or unknown.
+    """Clause on time that other machines or programs took from a run; `None` if within bounds or unknown.
 
     The rule looks at nothing that the run is to find out, so whoever repeats such a run does not choose among results.
     Even so a variant that leaves cores idle loses less to a hypervisor, and is rarer among those that are repeated.
@@ -26,40 +26,46 @@ def disturbance(result: Result) -> str | None:
     steal, others = (
         value_of(result.metrics, f"{name}_mean") for name in ("machine_steal_percent", "other_cpu_percent")
     )
-    return losses(steal, others)
+    return losses(steal, others, in_window=result.measured_window is not None)
 
 
-def losses(steal_percent: float | None, other_cpu_percent: float | None) -> str | None:
-    """Clause on shares of the usable cores' time above their bounds; `None` if none is."""
+def losses(steal_percent: float | None, other_cpu_percent: float | None, *, in_window: bool) -> str | None:
+    """Clause on shares of the usable cores' time above their bounds; `None` if none is.
+
+    Args:
+        in_window: They are shares of the measured window's time, not of a load that has none.
+    """
     takers = (
         ("the hypervisor", steal_percent, MOST_STEAL_PERCENT),
         ("other programs", other_cpu_percent, MOST_OTHER_CPU_PERCENT),
     )
-    return taken_text({who: percent for who, percent, most in takers if percent is not None and percent > most})
+    above = {who: percent for who, percent, most in takers if percent is not None and percent > most}
+    return taken_text(above, in_window=in_window)
 
 
-def taken_text(percents: Mapping[str, float]) -> str | None:
+def taken_text(percents: Mapping[str, float], *, in_window: bool) -> str | None:
     """Clause on the shares of the usable cores' time that these took; `None` without any."""
     shares = " and ".join(f"{who} took {number(percent)} %" for who, percent in percents.items())
-    return f"{shares} of the cores' time in the measured window" if shares else None
+    span = "in the measured window" if in_window else "during the load"
+    return f"{shares} of the cores' time {span}" if shares else None
 
 
-def machine_steal_percent(window: Sequence[Sample]) -> float | None:
+def machine_steal_percent(samples: Sequence[Sample]) -> float | None:
     """Share of the usable cores' time that the hypervisor took, on average."""
-    return mean(sample.machine_steal_percent for sample in window)
+    return mean(sample.machine_steal_percent for sample in samples)
 
 
-def other_cpu_percent(window: Sequence[Sample]) -> float | None:
+def other_cpu_percent(samples: Sequence[Sample]) -> float | None:
     """Share of the usable cores' time that programs took which are not the run's, on average.
 
     A sample's may be a little below 0; what is left of that in the mean is no use at all.
     """
-    others = mean(sample.other_cpu_percent for sample in window)
+    others = mean(sample.other_cpu_percent for sample in samples)
     return None if others is None else max(0.0, others)
 
 
-def probe_slowdown(run: Sequence[Sample], window: Sequence[Sample]) -> float | None:
-    """Slowdown of a fixed piece of work: median wall time of the window ÷ least CPU time.
+def probe_slowdown(run: Sequence[Sample], measured: Sequence[Sample]) -> float | None:
+    """Slowdown of a fixed piece of work: median wall time ÷ least CPU time.
 
     At 1 each probe had a core at once, and a fast one. What makes it more: waiting for a core, be it for the run's own
     servers, for other programs or for the hypervisor; and cores that are slower than the run has seen them, by clock
@@ -67,8 +73,8 @@ def probe_slowdown(run: Sequence[Sample], window: Sequence[Sample]) -> float | N
 
     Args:
         run: All samples, among which the fastest probe is looked for.
-        window: Those of the measured window.
+        measured: Those that the median is of.
     """
     fastest_ms = min((sample.probe_cpu_ms for sample in run if sample.probe_cpu_ms), default=None)
-    walls_ms = [sample.probe_wall_ms for sample in window if sample.probe_wall_ms is not None]
+    walls_ms = [sample.probe_wall_ms for sample in measured if sample.probe_wall_ms is not None]
     return median(walls_ms) / fastest_ms if fastest_ms and walls_ms else None

@@ -61,7 +61,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         not_indexed(run),
         values_stored_only(run),
         driver_limited(run, cut.window, limit),
-        busy_machine(run, cut.window),
+        busy_machine(run, cut),
         late_producer(run),
         clock_skew(run),
         memory_pressure(cut.window),
@@ -258,9 +258,9 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
     )
 
 
-def busy_machine(run: Run, window: Sequence[Sample]) -> RunWarning | None:
+def busy_machine(run: Run, cut: Windows) -> RunWarning | None:
     """Programs that have nothing to do with the run, or other machines on the same host, took cores from it."""
-    taken = _taken(run, window if servers_are_here(run) else ())
+    taken = _taken(run, cut.of_machine, in_window=cut.measured is not None) if servers_are_here(run) else None
     if taken is None:
         return None
     return RunWarning(
@@ -272,14 +272,14 @@ def busy_machine(run: Run, window: Sequence[Sample]) -> RunWarning | None:
     )
 
 
-def _taken(run: Run, here: Sequence[Sample]) -> str | None:
-    others = other_cpu_percent(here)
-    lost = losses(machine_steal_percent(here), others)
+def _taken(run: Run, samples: Sequence[Sample], *, in_window: bool) -> str | None:
+    others = other_cpu_percent(samples)
+    lost = losses(machine_steal_percent(samples), others, in_window=in_window)
     if lost or others is not None:
         return lost
     # Not measured: in records before 0.2.0, and where a container is not seen from here.
-    percent = 100 * evidence(run, here).other_cores / run.environment.cpu_cores
-    return taken_text({UNKNOWN_PROCESSES: percent} if percent >= MOST_OTHER_CPU_PERCENT else {})
+    percent = 100 * evidence(run, samples).other_cores / run.environment.cpu_cores
+    return taken_text({UNKNOWN_PROCESSES: percent} if percent >= MOST_OTHER_CPU_PERCENT else {}, in_window=in_window)
 
 
 def late_producer(run: Run) -> RunWarning | None:

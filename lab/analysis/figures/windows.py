@@ -75,6 +75,14 @@ class Windows:
             steady=self.is_steady,
         )
 
+    @property
+    def of_machine(self) -> tuple[Sample, ...]:
+        """The samples that tell what the machine did: those of the measured window; without one, those of `growing`.
+
+        Whoever compares CPU per document counts runs without a measured window, and has to know of the disturbed ones.
+        """
+        return self.window if self.measured else self.growing
+
 
 def query_windows(samples: Sequence[Sample], load: QueryLoadResult) -> Windows:
     """The samples of queries alone: `growing` holds those of the warm-up and of the measured part, `window` the latter.

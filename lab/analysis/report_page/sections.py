@@ -140,7 +140,8 @@ def machine_cpu(result: Result) -> str:
     """Line of the machine's CPU metrics; empty where none is known."""
     known = [name for name in MACHINE_METRICS if value_of(result.metrics, name) is not None]
     text = ", ".join(f"{label_of(name).lower()} {figure_of(result, name)}" for name in known)
-    return f"In the measured window: {text}." if text else ""
+    span = "In the measured window" if result.measured_window else "During the load"
+    return f"{span}: {text}." if text else ""
 
 
 def index_work(result: Result) -> list[Row]:

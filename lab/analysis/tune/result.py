@@ -251,21 +251,20 @@ def why_void(tuned: Tuned) -> str | None:
 def disturbed(results: Sequence[Result]) -> Iterator[str]:
     """Sentence on the runs from which others took more of the cores than a run may lose, if there are any.
 
-    A run without a measured window tells nothing of it, so it is not among those that lost little.
+    Those of which it is not known, as in former results of loads without a measured window, are not counted.
     """
-    measured = [(result, percent) for result in results if (percent := loss_percent(result)) is not None]
-    taken = [percent for result, percent in measured if disturbance(result)]
+    known = [(result, percent) for result in results if (percent := loss_percent(result)) is not None]
+    taken = [percent for result, percent in known if disturbance(result)]
     if taken:
-        unknown = len(results) - len(measured)
+        unknown = len(results) - len(known)
         yield (
             f"Other programs or machines took {median(taken):.0f} % of the cores (median) in {len(taken)} of"
-            f" {quantity(len(measured), 'run')}"
-            + (f" with a measured window; {unknown} had none, so nothing is known of these." if unknown else ".")
+            f" {quantity(len(known), 'run')}" + (f"; of {unknown} others it is not known." if unknown else ".")
         )
 
 
 def loss_percent(result: Result) -> float | None:
-    """Share of the usable cores' time that other programs and the hypervisor took from a run's measured window."""
+    """Share of the usable cores' time that other programs and the hypervisor took from a run."""
     names = ("other_cpu_percent_mean", "machine_steal_percent_mean")
     known = [percent for name in names if (percent := value_of(result.metrics, name)) is not None]
     return sum(known) if known else None

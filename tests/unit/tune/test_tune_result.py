@@ -220,12 +220,12 @@ def test_runs_that_others_have_disturbed_are_told(message: MakeMessage) -> None:
     assert list(disturbed([quiet, quiet])) == []
 
 
-def test_runs_too_short_to_tell_what_others_took_are_not_counted_as_undisturbed(message: MakeMessage) -> None:
+def test_runs_that_do_not_tell_what_others_took_are_not_counted_as_undisturbed(message: MakeMessage) -> None:
     """Two busy runs of four that have a figure at all are two of two, not two of four."""
     busy = a_result(steal_percent=52.0)
-    too_short = a_result().model_copy(update={"metrics": ()})
-    assert list(disturbed([busy, too_short, busy, too_short])) == [message("52 %", 2, "2 runs", 2, "none")]
-    assert list(disturbed([too_short])) == []
+    silent = a_result().model_copy(update={"metrics": ()})
+    assert list(disturbed([busy, silent, busy, silent])) == [message("52 %", 2, "2 runs", 2, "not known")]
+    assert list(disturbed([silent])) == []
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.disturbance import disturbance
+from lab.analysis.report_page.sections import machine_cpu
 from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.run import RunWarning, WarningKind
@@ -73,6 +74,26 @@ def test_more_than_a_tenth_of_the_cores_is_too_much(
     found = result(tmp_path, taken(steal_percent, other_percent))
     assert disturbance(found) == (message(*facts) if facts else None)
     assert [warning.seen for warning in warned(found)] == ([message(*facts)] if facts else [])
+
+
+def test_a_load_too_short_for_a_window_tells_what_was_taken_from_it(tmp_path: Path, message: MakeMessage) -> None:
+    """Its CPU per document is compared with others, so it is repeated, and warned of, as any other.
+
+    The load is from the first document on: what is taken while the sink starts costs it nothing.
+    """
+    short = Truth(ticks=6, warm_up_s=2, machine_cpu_percent=100.0)
+    grows_s = short.load_starts_s + short.warm_up_s
+
+    def change(sample: Sample) -> dict[str, Any]:
+        is_load = grows_s < sample.at_s <= short.load_starts_s + short.load_s
+        return {"machine_steal_percent": 0.0, "other_cpu_percent": 43.0 if is_load else 99.0}
+
+    found = analyse(written(tmp_path, run(short), with_samples(samples(short), change))).result
+    assert found.measured_window is None
+    assert value_of(found.metrics, "other_cpu_percent_mean") == 43.0
+    assert disturbance(found) == message("other programs", 43, "during the load")
+    assert [warning.seen for warning in warned(found)] == [disturbance(found)]
+    assert machine_cpu(found) == message("During the load", 100, 43)
 
 
 def test_the_warning_names_cause_and_remedy(tmp_path: Path, message: MakeMessage) -> None:
