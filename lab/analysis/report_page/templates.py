@@ -48,6 +48,11 @@ def compact_json(readings: object) -> str:
     return orjson.dumps(readings).decode()
 
 
+def breakable(name: str) -> Markup:
+    """A setting's name or combination that may go on in the next line after `.`, `_` or `=`, and nowhere in a word."""
+    return Markup(re.sub(r"([._=])(?=\w)", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped right here
+
+
 def with_small_unit(text: str) -> Markup:
     """A figure with its unit in smaller letters; `2 min 13 s` stays as it is."""
     marked = re.sub(r"^(≈?\u202f?[\d.,]+)(/s|\u202f\D+)$", r'\1<span class="unit">\2</span>', str(escape(text)))
@@ -88,6 +93,7 @@ def paging_text(environment: MachineAndSoftware) -> str:
 
 def terms_in(page: str, terms: Mapping[str, str]) -> dict[str, str]:
     """The terms that a reader of a page meets, alone or in the plural; keys of settings are none."""
+    page = page.replace("<wbr>", "")
     text = re.sub(r"<(style|script|svg|pre)\b.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
     used = {term: re.search(rf"\b{re.escape(term)}(e?s)?\b", text, re.IGNORECASE) for term in terms}
     return {term: meaning for term, meaning in terms.items() if used[term]}
@@ -108,6 +114,7 @@ PAGES.filters.update(
     | {
         function.__name__: function
         for function in (
+            breakable,
             bytes_text,
             compact_json,
             count,

@@ -17,7 +17,7 @@ from lab.analysis.report_page.accounting import run_sums
 from lab.analysis.report_page.report import write_report
 from lab.analysis.report_page.sections import machine_cpu
 from lab.analysis.report_page.summary import absent_documents
-from lab.analysis.report_page.templates import terms_in
+from lab.analysis.report_page.templates import breakable, terms_in
 from lab.analysis.report_page.terminal import figure_rows, terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis, analyse, write_result
 from lab.analysis.text import figure
@@ -463,6 +463,12 @@ def test_words_are_explained_where_they_are_used(drained: str) -> None:
     assert terms_in("<p>Two sinks, drained.</p><pre>question: null</pre>", TERMS) == {"sink": TERMS["sink"]}
     assert "<summary>Words used here</summary>" in drained
     assert "<dt>knee</dt>" not in drained
+
+
+def test_names_of_settings_break_between_words_and_stay_whole_for_readers() -> None:
+    """On a narrow screen; what is not a name is escaped as everywhere."""
+    assert breakable("flush_size=2gb + a.b <") == "flush_<wbr>size=<wbr>2gb + a.<wbr>b &lt;"
+    assert terms_in(f"<td>{breakable('codec=best_sink')}</td>", TERMS) == {}
 
 
 def test_a_run_that_asked_nothing_explains_no_question(tmp_path: Path) -> None:
