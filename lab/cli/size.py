@@ -129,7 +129,7 @@ def notes(outcome: Sizing) -> Iterator[str]:
     """What a reader must know before believing it."""
     measurements = outcome.measured
     if len(measurements.runs) == 1:
-        yield "one run gives no interval: how far this is off is unknown; give several with --run"
+        yield "one run gives no interval: how far this is off is unknown; name several"
     if measurements.stream_docs_per_s is not None:
         yield (
             f"measured on a stream of {number(measurements.stream_docs_per_s)} documents/s with"

@@ -24,7 +24,7 @@ from lab.records.samples import KafkaSample, SinkSample
 
 Value = TypeVar("Value")
 EVERY_S = 2.0
-"""Between two readings: two small requests to Elasticsearch, two or three to Kafka, one to each JMX agent."""
+"""Between two readings: two small requests to Elasticsearch, two or three to Kafka, two to each JMX agent."""
 TIMEOUT_S = 10.0
 MOST_NAMES_BYTES = 3000
 """Of names in one request."""

@@ -44,7 +44,7 @@ class JolokiaError(LookupError):
 
 
 class SinkReader:
-    """Sums the ledger over the tasks of one connector; one small request to each worker per reading.
+    """Sums the ledger over the tasks of one connector; two small requests to each worker per reading.
 
     Args:
         reads_ages: Whether the ages of records are read as well, at every fifth reading.

