@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.rates import indexing_rate_docs_per_s
-from lab.analysis.figures.windows import Windows
 from lab.analysis.text import figure
-from lab.records.result import Result, Window
-from lab.records.run import Run, WarningKind
+from lab.records.result import Result
+from lab.records.run import WarningKind
 
 RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
 DRAIN = ("drain_s", "run")
@@ -36,12 +34,6 @@ class LoadFigures(NamedTuple):
     def explained_rate(self) -> str:
         """Text of the figure; a rough rate is `≈ 4,420/s (documents ÷ drain time)`."""
         return f"{self.rate_text}{' (documents ÷ drain time)' if self.is_rough else ''}"
-
-
-def measured_window(run: Run, cut: Windows) -> Window | None:
-    """Measured window of a load; `None` if it is too short, or void because counters began again."""
-    is_counted = run.verification.expect == "consumed" or indexing_rate_docs_per_s(cut.window, "primaries") is not None
-    return cut.measured if is_counted else None
 
 
 def is_measured(result: Result, name: str) -> bool:

@@ -37,7 +37,7 @@ from lab.analysis.figures.rates import (
     indexing_rate_docs_per_s,
     sampling_interval_s,
 )
-from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
+from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows, is_long_enough
 from lab.analysis.text import count, duration, number, quantity
 from lab.records.result import Limit, Result
 from lab.records.run import Run, RunWarning, WarningKind
@@ -96,7 +96,7 @@ def shortfall(result: Result) -> str | None:
 
 def short_window(cut: Windows) -> RunWarning | None:
     """Too little was seen of the growing index."""
-    if cut.measured:
+    if is_long_enough(cut.window):
         return None
     grew, left = answered(cut.growing), answered(cut.window)
     remaining = left or grew

@@ -6,7 +6,6 @@ from lab.analysis.figures.clocks import end_to_end_curve_ms
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names, servers_are_here
 from lab.analysis.figures.indices import totals_of
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
-from lab.analysis.figures.load_figures import measured_window
 from lab.analysis.figures.rates import Point, index_totals, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
 from lab.analysis.report_page.looks import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
@@ -55,7 +54,7 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
 
 def charts(run: Run, cut: Windows) -> list[Chart]:
     """Charts of a run, in the order in which they are read."""
-    axis, samples = time_axis(run, measured_window(run, cut)), cut.run
+    axis, samples = time_axis(run, cut.measured), cut.run
     if axis is None:
         return [percentiles(run)]
     searches: list[Chart] = []

@@ -13,8 +13,9 @@ from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.run import RunWarning, WarningKind
 from lab.records.samples import Sample
-from tests.unit.analysis.synthetic import Truth, elsewhere, run, samples, with_samples, written
-from tests.unit.messages import MakeMessage
+from tests.unit.analysis.query_truth import PART_S, QueryTruth, query_run, query_samples
+from tests.unit.analysis.synthetic import Truth, directly, elsewhere, run, samples, with_samples, written
+from tests.unit.messages import MakeMessage, Naming
 
 BUSY = Truth(machine_cpu_percent=100.0)
 LOAD_ENDS_S = BUSY.load_starts_s + BUSY.load_s
@@ -94,6 +95,45 @@ def test_a_load_too_short_for_a_window_tells_what_was_taken_from_it(tmp_path: Pa
     assert disturbance(found) == message("other programs", 43, "during the load")
     assert [warning.seen for warning in warned(found)] == [disturbance(found)]
     assert machine_cpu(found) == message("During the load", 100, 43)
+
+
+def test_queries_are_judged_by_their_measured_part_however_short(tmp_path: Path) -> None:
+    """What is taken from their warm-up costs no query that counts."""
+    truth = QueryTruth()
+    made = query_run(truth)
+    assert made.query_load
+    short = made.query_load.model_copy(update={"ended_s": PART_S + 3.5})
+
+    def change(sample: Sample) -> dict[str, Any]:
+        return {"machine_steal_percent": 0.0, "other_cpu_percent": 43.0 if sample.at_s > PART_S else 99.0}
+
+    sampled = with_samples(query_samples(truth), change)
+    found = analyse(written(tmp_path, made.model_copy(update={"query_load": short}), sampled)).result
+    assert value_of(found.metrics, "other_cpu_percent_mean") == 43.0
+    assert disturbance(found) == Naming("other programs", 43, "in the measured window")
+    assert [warning.seen for warning in warned(found)] == [disturbance(found)]
+
+
+def test_a_void_window_is_not_called_the_measured_one(tmp_path: Path) -> None:
+    """The report has none then, and what was taken is told of the load."""
+    made, seen = directly(BUSY)
+    falls_s = BUSY.load_starts_s + 12
+
+    def change(sample: Sample) -> dict[str, Any]:
+        assert sample.elasticsearch
+        lost = 20_011 if sample.at_s > falls_s else 0
+        total = sample.elasticsearch.primaries.index_total - lost
+        counted = sample.elasticsearch.primaries.model_copy(update={"index_total": total})
+        return {
+            "elasticsearch": sample.elasticsearch.model_copy(update={"primaries": counted}),
+            "machine_steal_percent": 0.0,
+            "other_cpu_percent": 43.0,
+        }
+
+    found = analyse(written(tmp_path, made, with_samples(seen, change))).result
+    assert found.measured_window is None
+    assert disturbance(found) == Naming("other programs", 43, "during the load")
+    assert [warning.seen for warning in warned(found)] == [disturbance(found)]
 
 
 def test_the_warning_names_cause_and_remedy(tmp_path: Path, message: MakeMessage) -> None:
