@@ -275,9 +275,10 @@ def busy_machine(run: Run, cut: Windows) -> RunWarning | None:
 def _taken(run: Run, samples: Sequence[Sample], *, in_window: bool) -> str | None:
     others = other_cpu_percent(samples)
     lost = losses(machine_steal_percent(samples), others, in_window=in_window)
-    if lost or others is not None:
+    if lost or others is not None or not is_long_enough(samples):
         return lost
-    # Not measured: in records before 0.2.0, and where a container is not seen from here.
+    # Not measured: in records before 0.2.0, and where a container is not seen from here. In one or two samples no
+    # process is known well enough to be told from others.
     percent = 100 * evidence(run, samples).other_cores / run.environment.cpu_cores
     return taken_text({UNKNOWN_PROCESSES: percent} if percent >= MOST_OTHER_CPU_PERCENT else {}, in_window=in_window)
 

@@ -136,6 +136,14 @@ def test_a_void_window_is_not_called_the_measured_one(tmp_path: Path) -> None:
     assert [warning.seen for warning in warned(found)] == [disturbance(found)]
 
 
+def test_of_a_load_without_a_window_no_unknown_process_is_said_to_have_taken_cores(tmp_path: Path) -> None:
+    """A process is known by two looks at it: in one sample of growth all that the servers did would be others'."""
+    instant = Truth(ticks=1)
+    found = analyse(written(tmp_path, run(instant), samples(instant))).result
+    assert value_of(found.metrics, "machine_cpu_percent_mean") == 97.0
+    assert warned(found) == []
+
+
 def test_the_warning_names_cause_and_remedy(tmp_path: Path, message: MakeMessage) -> None:
     """Programs can be ended, neighbours cannot."""
     (warning,) = warned(result(tmp_path, taken(13.0, 3.0)))
