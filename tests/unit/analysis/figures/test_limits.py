@@ -182,6 +182,12 @@ def test_a_stream_that_was_delivered_as_asked_and_not_indexed_so_did_not_keep_up
     assert told(KEPT_SCHEDULE).keys() == {WarningKind.DID_NOT_KEEP_UP}
 
 
+def test_a_stream_without_a_measured_window_is_not_said_to_fall_behind() -> None:
+    """Nothing follows from a second of growth: it may lie between two bulk requests."""
+    in_bursts = replace(STREAM, ticks=6, shape=lambda tick: 1.9 if tick % 2 else 0.1)
+    assert told(in_bursts).keys() == {WarningKind.SHORT_WINDOW}
+
+
 def test_a_stream_that_falls_behind_its_schedule_is_told(message: MakeMessage) -> None:
     """The sink waits for documents that come late."""
     assert told(LATE)[WarningKind.LATE_PRODUCER] == message("7,919", "115,069", 100)
