@@ -17,7 +17,7 @@ from lab.suite.durations import comparison_text, durations_s, room_text, uncount
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import UncountedRun
-from lab.suite.plan import LAYOUT_BASE_S, RATE_DOCS_PER_S, RUN_BASE_S
+from lab.suite.plan import LAYOUT_BASE_S, RATE_DOCS_PER_S, RUN_BASE_S, taken_s
 from tests.unit.messages import MakeMessage
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan, a_result
 from tests.unit.suite.test_suite_time import a_run
@@ -143,6 +143,19 @@ def test_the_pause_before_a_run_is_a_part_of_it() -> None:
     first, second = a_run("static", 50, block=1), a_run("flat", 30, block=1)
     after = second.model_copy(update={"started_s": first.ended_s + 7, "ended_s": first.ended_s + 37})
     assert durations_s(a_plan(), [first, after], uncounted={}, expected={})["flat"] == 37
+
+
+@pytest.mark.parametrize(
+    ("pause_s", "taken"),
+    [(7, 87), (-20, 60), (86_400, 80), (-3600, 80)],
+    ids=["a pause", "side by side", "an interruption", "a clock that was set back between two sessions"],
+)
+def test_a_suite_has_taken_its_runs_and_the_pauses_between_them(pause_s: float, taken: float) -> None:
+    """No time is given back, or a resumed suite would run for an hour more than it may."""
+    first, second = a_run("static", 50, block=1), a_run("flat", 30, block=1)
+    began_s = first.ended_s + pause_s
+    after = second.model_copy(update={"started_s": began_s, "ended_s": began_s + 30})
+    assert taken_s([first, after]) == taken
 
 
 def test_an_uncounted_run_tells_how_long_one_of_another_size_takes() -> None:
