@@ -45,7 +45,7 @@ def why_no_window(result: Result) -> str:
     """Why a load has no measured window, to follow that it has none."""
     kinds = {warning.kind for warning in result.warnings}
     is_void = kinds & {WarningKind.SERVER_RESTARTED, WarningKind.SHARD_MOVED} and WarningKind.SHORT_WINDOW not in kinds
-    return "counters of the index began again in it" if is_void else "the load was too short"
+    return "counters of the index began again in it" if is_void else "too little of the load could be measured"
 
 
 def load_figures(result: Result) -> LoadFigures:
