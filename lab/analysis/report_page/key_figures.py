@@ -54,8 +54,8 @@ TILES = (
     ("deployment_bytes_per_s", "run"),
 )
 ROUGH_RATE = (
-    "Documents in the index ÷ the time from the start of the load phase, connector start included, to the last growth "
-    "of the index; shown where there is no measured window."
+    "Documents indexed, each update counted, ÷ the time from the start of the load phase, connector start included, to "
+    "the last growth of the index; shown where there is no measured window."
 )
 NOT_OF_A_DRAIN = ("end_to_end", "lag_records", "delivery_rate")
 """Its topic is filled beforehand: they say how long that took, how much it holds, and how long a record lay there."""
