@@ -10,7 +10,15 @@ from lab.records.run import WarningKind
 
 RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
 DRAIN = ("drain_s", "run")
-OF_A_WINDOW = frozenset({"indexing_rate_docs_per_s", "indexing_latency_ms", "source_mb_per_s", "entities_per_s"})
+OF_A_WINDOW = frozenset(
+    {
+        "indexing_rate_docs_per_s",
+        "indexing_latency_ms",
+        "source_mb_per_s",
+        "entities_per_s",
+        "consumed_rate_docs_per_s",
+    }
+)
 """Without a measured window they are those of a few samples, in which hardly anything may have been indexed."""
 
 

@@ -78,7 +78,8 @@ def hero(run: Run, result: Result) -> Tile:
     rough, kind = load_figures(result), badges(result.warnings, "indexing_rate")
     if rough.is_rough:
         return Tile("Documents ÷ drain time", rough.rate_text.replace(" ", NARROW_SPACE), ROUGH_RATE, kind)
-    return Tile("Indexing rate", "not measured", meaning_of("indexing_rate_docs_per_s"), kind)
+    name = f"{'consumed' if run.verification.expect == 'consumed' else 'indexing'}_rate_docs_per_s"
+    return Tile(label_of(name), "not measured", meaning_of(name), kind)
 
 
 def hero_caption(run: Run, result: Result) -> str:
