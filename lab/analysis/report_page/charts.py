@@ -8,7 +8,15 @@ from lab.analysis.figures.indices import totals_of
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.rates import Point, index_totals, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
-from lab.analysis.report_page.looks import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
+from lab.analysis.report_page.looks import (
+    BLUE,
+    EVERYTHING_ELSE,
+    GREY,
+    ORANGE,
+    RED,
+    cycle_of_colours,
+    process_colours,
+)
 from lab.analysis.report_page.query_charts import meanwhile, query_axis
 from lab.analysis.report_page.svg import (
     Axis,
@@ -121,7 +129,7 @@ def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     """Who keeps the cores busy."""
     cores = run.environment.cpu_cores
     lines = {name: cpu_cores_series(samples, name) for name in process_names(samples)}
-    lines["other programs"] = other_cores_series(samples, list(lines.values()), cores)
+    lines[EVERYTHING_ELSE] = other_cores_series(samples, list(lines.values()), cores)
     colours = process_colours(list(lines))
     rows = axis.rows(lines)
     whose = "" if servers_are_here(run) else "Cores busy on the machine that drove the run, not the servers'. "
