@@ -47,7 +47,8 @@ def _definitions(text: str) -> Iterator[Definition]:
 DEFINITIONS = tuple(
     _definitions("""
 indexing_rate_docs_per_s | docs/s | Indexing rate
-    Growth of Elasticsearch's own counter `index_total` per second of the measured window.
+    Growth of Elasticsearch's own counter `index_total` per second of the measured window; of one of several indices,
+    its documents, each update counted, ÷ its `index_finish_s`.
 indexing_latency_ms | ms | Indexing latency
     Wall time of Elasticsearch's threads per document: growth of `index_time_in_millis` ÷ growth of `index_total`.
     On full cores it repeats the indexing rate.
