@@ -96,7 +96,7 @@ lag_records_max | records | Largest lag
 cpu_s_per_million_docs | CPU-s | CPU per million documents
     CPU time over the load of a process that documents pass, per million; of Elasticsearch, to the end of its merges.
 cpu_cores_mean | cores | Cores busy
-    Cores that a process kept busy over the measured window.
+    Cores that a process kept busy over the measured window; without one, over the load.
 machine_cpu_percent_mean | % | Machine busy
     Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window; without one,
     of the load.

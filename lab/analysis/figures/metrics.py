@@ -207,7 +207,7 @@ def machine_and_processes(run: Run, cut: Windows) -> Iterator[Metric]:
     """Costs of the machine and of each process, whatever they worked for."""
     servers = _servers(cut)
     for name in servers:
-        yield metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name)
+        yield metric("cpu_cores_mean", cpu_cores_mean(cut.of_machine, name), name)
     machine = cut.of_machine if servers_are_here(run) else ()
     yield metric("machine_cpu_percent_mean", mean(sample.machine_cpu_percent for sample in machine))
     yield metric("machine_steal_percent_mean", machine_steal_percent(machine))

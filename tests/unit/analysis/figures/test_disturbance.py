@@ -97,6 +97,21 @@ def test_a_load_too_short_for_a_window_tells_what_was_taken_from_it(tmp_path: Pa
     assert machine_cpu(found) == message("During the load", 100, 43)
 
 
+def test_cores_of_processes_are_of_the_same_samples_as_those_of_the_machine(tmp_path: Path) -> None:
+    """They stand in one table; a load of 6 s is 5 s of growth, and of one second there would be a rate."""
+    short = Truth(ticks=6)
+    began_s = short.load_starts_s + short.warm_up_s
+
+    def change(sample: Sample) -> dict[str, Any]:
+        node = sample.processes["elasticsearch-1"]
+        cpu_s = 29.0 + min(4.0, max(0.0, sample.at_s - began_s - 1.0))
+        return {"processes": {"elasticsearch-1": node.model_copy(update={"cpu_s": cpu_s})}}
+
+    found = analyse(written(tmp_path, run(short), with_samples(samples(short), change))).result
+    assert found.measured_window is None
+    assert value_of(found.metrics, "cpu_cores_mean", "elasticsearch-1") == pytest.approx(4 / 5)
+
+
 def test_queries_are_judged_by_their_measured_part_however_short(tmp_path: Path) -> None:
     """What is taken from their warm-up costs no query that counts."""
     truth = QueryTruth()
