@@ -64,7 +64,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         busy_machine(run, cut),
         late_producer(run),
         clock_skew(run),
-        memory_pressure(cut.window),
+        memory_pressure(cut.of_machine),
         *(query_warnings(run.query_load, limit if alone else None) if run.query_load else ()),
     )
     own = {warning.kind for warning in run.warnings}
@@ -118,7 +118,7 @@ def short_window(cut: Windows) -> RunWarning | None:
 
 def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
     """The rate rose or fell all along, so that its mean is that of no state at all; a ramp's is meant to."""
-    if cut.is_steady is not False or run.document_ramp is not None or run.course is not None:
+    if cut.measured is None or cut.is_steady is not False or run.document_ramp is not None or run.course is not None:
         return None
     rates = cut.rates_per_s
     half = len(rates) // 2

@@ -233,6 +233,21 @@ def test_garbage_collection_for_a_tenth_of_the_time_is_memory_pressure(message: 
     assert told(Truth(gc_ms_per_tick=101))[WarningKind.MEMORY_PRESSURE] == message("elasticsearch-1", 10.1)
 
 
+def test_a_second_of_garbage_collection_is_no_memory_pressure_of_a_load_without_a_window() -> None:
+    """0.15 s of its last second, and of 5 s of growth."""
+    short = Truth(ticks=6)
+    paused_s = short.load_starts_s + short.warm_up_s + 5
+
+    def change(sample: Sample) -> dict[str, Any]:
+        assert sample.elasticsearch is not None
+        (node,) = sample.elasticsearch.nodes.values()
+        paused = node.model_copy(update={"gc_young_time_ms": 150 if sample.at_s >= paused_s else 0})
+        return {"elasticsearch": sample.elasticsearch.model_copy(update={"nodes": {"elasticsearch-1": paused}})}
+
+    found = warnings(run(short), windows(with_samples(samples(short), change)), None)
+    assert [warning.kind for warning in found] == [WarningKind.SHORT_WINDOW]
+
+
 def test_the_runs_own_warning_stands_before_the_samples() -> None:
     """Who saw it happen knows more; nobody is warned twice of one thing."""
     own = RunWarning(kind=WarningKind.DEAD_LETTERS, seen="seen", likely_cause="cause", remedy="remedy")
