@@ -72,6 +72,21 @@ def mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
+def mean_over_time(samples: Sequence[Sample], share: Callable[[Sample], float | None]) -> float | None:
+    """The mean of shares, each of the time since the sample before, by that time; `None` when none is known.
+
+    Where a sample is missing, the next one tells of all the time meanwhile. The first one's time is the usual one.
+    """
+    spans_s = [sampling_interval_s(samples) or 1.0, *(after.at_s - before.at_s for before, after in pairwise(samples))]
+    known = [
+        (span_s, value)
+        for span_s, sample in zip(spans_s, samples, strict=False)
+        if (value := share(sample)) is not None
+    ]
+    all_s = sum(span_s for span_s, _ in known)
+    return sum(span_s * value for span_s, value in known) / all_s if all_s > 0 else None
+
+
 def sum_of_all(values: Iterable[float | None]) -> float | None:
     """The sum of the values; `None` where there is none, or one of them is not known."""
     every = list(values)

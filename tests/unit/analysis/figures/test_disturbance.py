@@ -159,6 +159,19 @@ def test_of_a_load_without_a_window_no_unknown_process_is_said_to_have_taken_cor
     assert warned(found) == []
 
 
+def test_time_without_samples_counts_as_long_as_it_was(tmp_path: Path) -> None:
+    """Programs that fill a machine leave the sampler no core, either: of 19 s the 9 in the middle have one sample."""
+    before_s, after_s = BUSY.load_starts_s + 10, BUSY.load_starts_s + 19
+
+    def change(sample: Sample) -> dict[str, Any]:
+        return {"machine_steal_percent": 0.0, "other_cpu_percent": 90.0 if sample.at_s == after_s else 2.0}
+
+    seen = [sample for sample in with_samples(samples(BUSY), change) if not before_s < sample.at_s < after_s]
+    found = analyse(written(tmp_path, run(BUSY), seen)).result
+    assert value_of(found.metrics, "other_cpu_percent_mean") == pytest.approx((10 * 2 + 9 * 90) / 19)
+    assert disturbance(found) == Naming("other programs", 43.7)
+
+
 def test_the_warning_names_cause_and_remedy(tmp_path: Path, message: MakeMessage) -> None:
     """Programs can be ended, neighbours cannot."""
     (warning,) = warned(result(tmp_path, taken(13.0, 3.0)))
