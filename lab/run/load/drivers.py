@@ -92,6 +92,8 @@ class Drivers:
             got = f"load.mode={load.mode}" if load.uses_kafka or not load.fills_index else f"load.via={load.via}"
         elif load.ramp is not None:
             got = "load.ramp"
+        elif load.stages:
+            got = "load.stages"
         elif load.queries is not None:
             got = "load.queries"
         elif profile.indices > 1:

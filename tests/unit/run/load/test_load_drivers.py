@@ -62,6 +62,7 @@ def test_drivers_start_by_hand_or_over_ssh() -> None:
         (("load.mode=drain", "load.via=direct"), "load.via=direct"),
         ((*STREAM, "load.ramp={p99_ms: 500}"), "load.ramp"),
         ((*STREAM, "indices=3"), "indices=3"),
+        ((*STREAM, "load.stages=[{documents: 1000}, {rate: fast}]"), "load.stages"),
     ],
 )
 def test_only_a_stream_at_one_rate_into_one_index_has_drivers(
