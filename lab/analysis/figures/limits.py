@@ -227,10 +227,10 @@ def recorded_product(result: Mapping[str, Any]) -> str:
 
 
 def requested_rate_docs_per_s(run: Run) -> float | None:
-    """The rate that a load was asked for; `None` for as fast as possible, and for a ramp."""
+    """The rate that a load was asked for; `None` for as fast as possible, for a ramp and for stages."""
     if run.direct is not None:
         return run.direct.rate_docs_per_s
-    is_at_one = run.load == "stream" and run.document_ramp is None
+    is_at_one = run.load == "stream" and run.document_ramp is None and run.course is None
     return run.delivery.rate_docs_per_s if run.delivery and is_at_one else None
 
 

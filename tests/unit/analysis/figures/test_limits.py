@@ -13,7 +13,7 @@ from lab.records.result import Limit, Stage
 from lab.records.run import RunWarning, WarningKind
 from lab.records.samples import Sample
 from lab.records.verification import StoredOnly
-from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, with_warnings
+from tests.unit.analysis.synthetic import Truth, in_stages, run, samples, with_samples, with_warnings
 from tests.unit.messages import MakeMessage
 
 STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=101, machine_cpu_percent=53.0)
@@ -180,6 +180,12 @@ def test_a_stream_that_was_delivered_as_asked_and_not_indexed_so_did_not_keep_up
     assert WarningKind.DRIVER_LIMITED not in told(slow)
     assert WarningKind.DID_NOT_KEEP_UP not in told(STREAM)
     assert told(KEPT_SCHEDULE).keys() == {WarningKind.DID_NOT_KEEP_UP}
+
+
+def test_a_stream_whose_nodes_are_paused_is_not_said_to_fall_behind_its_rate() -> None:
+    """All of its stages may have the same: what they are for is how it catches up."""
+    slow = replace(STREAM, rate_docs_per_s=9001.0, lag_records=39_427, write_active=0)
+    assert warnings(in_stages(slow), windows(samples(slow)), None) == ()
 
 
 def test_a_stream_without_a_measured_window_is_not_said_to_fall_behind() -> None:
