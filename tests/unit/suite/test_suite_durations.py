@@ -253,6 +253,21 @@ def test_a_time_too_short_for_a_comparison_is_told_once_servers_are_warm(tmp_pat
     assert enough.heard == []
 
 
+def test_a_resumed_suite_is_not_told_that_its_comparisons_lack_time(tmp_path: Path) -> None:
+    """They have their three blocks, and what is left holds another one."""
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=11))
+    for block in (1, 2, 3):
+        folder.add_block(NAMES, 1)
+        for place, name in enumerate(NAMES):
+            began_s = 50.0 * (3 * block + place)
+            timed = {"started_s": began_s, "ended_s": began_s + 50}
+            folder.append(a_run(name, 50, block=block).model_copy(update=timed))
+    progress = Listening()
+    runs = ran(folder, SlowServers(5), progress)
+    assert max(run.block for run in runs) > 3
+    assert progress.heard == []
+
+
 def test_what_a_time_holds_is_told_in_runs(message: MakeMessage) -> None:
     """With the time that would do; nothing where it holds them, or nobody knows how long they take."""
     text = room_text(10, left_s=450, run_s=50, needed=21, what="a confirmation")
