@@ -1,7 +1,7 @@
 """Lays two runs, or two series of runs, beside each other, as far as what went into them allows it."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -185,8 +185,10 @@ def side(label: str, runs: Sequence[RunAnalysis]) -> Side:
 def _warnings(runs: Sequence[RunAnalysis]) -> Iterator[RunWarning]:
     """One warning of each kind; of several runs, with how many of them gave it."""
     given = [warning for run in runs for warning in run.result.warnings]
+    # Documents and the queries beside them may both have fallen behind, in one run.
+    times = Counter(kind for run in runs for kind in {warning.kind for warning in run.result.warnings})
     for kind, first in {warning.kind: warning for warning in reversed(given)}.items():
-        where = f"in {sum(each.kind == kind for each in given)} of {len(runs)} runs; the first of them: "
+        where = f"in {times[kind]} of {len(runs)} runs; the first of them: "
         yield first if len(runs) == 1 else first.model_copy(update={"seen": f"{where}{first.seen}"})
 
 

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from lab.analysis.figures.limits import limited_by, queries_limited_by
-from lab.analysis.figures.load_figures import measured_window
 from lab.analysis.figures.metrics import metrics
-from lab.analysis.figures.queries import measured_part
 from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import Windows, query_windows, windows
 from lab.analysis.folder import RunFolder, read_run, write_record
 from lab.files import write_whole
 from lab.profiles.mapping import leaves
-from lab.records.result import Limit, Result, Window
+from lab.records.result import Limit, Result
 from lab.records.run import RunWarning
 
 Said = TypeVar("Said", Limit, RunWarning)
@@ -41,13 +39,10 @@ def analysed(folder: RunFolder) -> RunAnalysis:
     run = folder.run
     alone = run.query_load if run.load == "query" else None
     cut = query_windows(folder.samples, alone) if alone else windows(folder.samples, run.verification.expect)
-    measured: Window | None
-    if alone:
-        measured, limit = measured_part(alone, cut.window), queries_limited_by(run, alone, cut.window)
-    else:
-        measured = measured_window(run, cut)
-        # A few samples of a short load show no stage at its work.
-        limit = limited_by(run, cut.window) if measured else None
+    limit: Limit | None = None
+    # A few samples of a short load show no stage at its work.
+    if cut.measured:
+        limit = queries_limited_by(run, alone, cut.window) if alone else limited_by(run, cut.window)
     of_run = tuple(worded(each, run.environment.product) for each in warnings(run, cut, limit))
     limit = limit and worded(limit, run.environment.product)
     result = Result(
@@ -60,7 +55,7 @@ def analysed(folder: RunFolder) -> RunAnalysis:
         bulk_by_shard=run.direct.bulk_by_shard if run.direct else None,
         content_hash=run.content_hash,
         phases=run.phases,
-        measured_window=measured,
+        measured_window=cut.measured,
         documents=run.documents,
         verification=run.verification,
         sink_ledger=run.sink_ledger,

@@ -61,7 +61,7 @@ class Expectation:
         """Why the run does not hold it; `None` when it does."""
         if not is_measured(result, self.name):
             why = why_no_window(result)
-            return f"{self.text}: not measured because {why}{' (load more documents)' if 'short' in why else ''}"
+            return f"{self.text}: not measured because {why}{' (load more documents)' if 'little' in why else ''}"
         value = value_of(result.metrics, self.name, self.scope)
         if value is None:
             return f"{self.text}: not measured"

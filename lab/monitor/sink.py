@@ -57,16 +57,27 @@ class SinkReader:
         self._connector = connector
         self._reads_ages = reads_ages
         self._readings = 0
+        self._tasks: frozenset[str] = frozenset()
         self._client = access.client(timeout=timeout_s / len(urls_of(url)))
 
     def read(self) -> SinkSample:
-        """The ledger at this instant; of the histograms, which are costly to encode, at most one and now and then."""
+        """The ledger at this instant; of the histograms, which are costly to encode, at most one and now and then.
+
+        Raises:
+            LookupError: A worker did not answer, and its tasks are nowhere else: their counts would seem to fall, and
+                to grow once it answers.
+            httpx.HTTPError, SinkNotRegisteredError, JolokiaError: As for `read_workers`.
+        """
         attributes = {field: attribute(field) for field in LEDGER_FIELDS}
         wants_ages = self._reads_ages and self._readings % AGES_EVERY == 0
         self._readings += 1
         wanted = [*attributes.values(), *([RECORD_AGE] if wants_ages else [])]
         workers = read_workers(self._client, self._url, self._connector, wanted)
-        beans = beans_of(workers).values()
+        named = beans_of(workers)
+        expected = len(urls_of(self._url))
+        if len(workers) < expected and not self._tasks <= named.keys():
+            raise LookupError(f"{len(workers)} of {expected} workers answered, and a task is of none of these")
+        self._tasks, beans = frozenset(named), named.values()
         spent_ms = [worker.jit_time_ms for worker in workers if worker.jit_time_ms is not None]
         sums = {field: sum(int(bean[name]) for bean in beans) for field, name in attributes.items()}
         p50, p99 = percentiles_ms(bean.get(RECORD_AGE) for bean in beans)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names
 from lab.analysis.figures.latency import indexing_latency_series
 from lab.analysis.figures.rates import Point, consumed, differences, indexing_rate_series, rate_per_s
+from lab.analysis.report_page.looks import EVERYTHING_ELSE
 from lab.records.samples import Sample
 
-OTHERS = "other programs"
 BEFORE = 16
 """Samples before a new one that decide whether there is a gap before it: the usual interval is their median."""
 CARRIED_S = 12.0
@@ -23,7 +23,7 @@ class LivePoint:
         indexing_rate_docs_per_s: On primaries, as the latency; the total counts replicas, too.
         end_to_end_latency_ms_p50, end_to_end_latency_ms_p99: Of all records of a stream so far.
         sink_docs_per_s: Records that the sink has read.
-        cpu: Cores by process, and `other programs`.
+        cpu: Cores by process, and of everything else.
     """
 
     at_s: float
@@ -75,7 +75,7 @@ def points_of(samples: Sequence[Sample], cores: float, first: int = 0) -> list[L
             produced_docs_per_s=produced[place],
             sink_docs_per_s=read[place],
             dead_letters=sample.sink.records_dead_lettered if sample.sink else None,
-            cpu={name: values[place] for name, values in busy.items() if name in {*sample.processes, OTHERS}},
+            cpu={name: values[place] for name, values in busy.items() if name in {*sample.processes, EVERYTHING_ELSE}},
             machine_cpu_percent=sample.machine_cpu_percent,
             steal_percent=sample.machine_steal_percent,
         )
@@ -101,7 +101,7 @@ def _growth(samples: Sequence[Sample], counted: Callable[[Sequence[Sample]], lis
 
 def _cpu(samples: Sequence[Sample], cores: float) -> dict[str, list[Point]]:
     series: dict[str, list[Point]] = {name: cpu_cores_series(samples, name) for name in process_names(samples)}
-    series[OTHERS] = other_cores_series(samples, list(series.values()), cores)
+    series[EVERYTHING_ELSE] = other_cores_series(samples, list(series.values()), cores)
     return series
 
 

@@ -11,12 +11,13 @@ from pydantic import ValidationError
 
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.report_page.live import Spec, live_charts
+from lab.analysis.report_page.looks import EVERYTHING_ELSE
 from lab.analysis.text import duration
 from lab.engines import DEFAULT
 from lab.monitor.processes import usable_cores
 from lab.page.history import of_result
 from lab.page.pipeline import pipeline
-from lab.page.points import BEFORE, OTHERS, LivePoint, points_of
+from lab.page.points import BEFORE, LivePoint, points_of
 from lab.page.so_far import Judgement, judged
 from lab.page.tail import SampleTail
 from lab.profiles import Profile
@@ -43,7 +44,7 @@ class RunView:
     cores: float = field(default_factory=usable_cores)
     progress: Progress | None = field(default=None, init=False)
     points: deque[LivePoint] = field(default_factory=deque, init=False)
-    processes: tuple[str, ...] = field(default=(OTHERS,), init=False)
+    processes: tuple[str, ...] = field(default=(EVERYTHING_ELSE,), init=False)
     _profile: Profile | None = field(default=None, init=False)
     _samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=KEPT_SAMPLES), init=False)
     _judgement: Judgement = field(default_factory=Judgement, init=False)
@@ -108,7 +109,7 @@ class RunView:
         if self._profile:
             self._judgement = judged(self._profile, self.cores, list(self._samples))
         names = {name for sample in samples for name in sample.processes}
-        self.processes = (*sorted({*self.processes, *names} - {OTHERS}), OTHERS)
+        self.processes = (*sorted({*self.processes, *names} - {EVERYTHING_ELSE}), EVERYTHING_ELSE)
         newest = samples[-1].elasticsearch
         self._has_replicas |= newest is not None and newest.total.index_total > newest.primaries.index_total
         return new

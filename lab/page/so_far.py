@@ -11,7 +11,7 @@ from lab.analysis.result import Said, worded
 from lab.profiles import Direct, Profile, Rally
 from lab.profiles.mapping import load_template
 from lab.records.base import Record
-from lab.records.result import Limit
+from lab.records.result import Limit, Window
 from lab.records.run import Delivery, DirectLoad, Environment, RallyLoad, Run, RunWarning, Server, SinkHistograms
 from lab.records.samples import Sample
 from lab.records.verification import Documents, Verification
@@ -61,7 +61,8 @@ def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgeme
     run = run_so_far(profile, cores, window)
     # Of queries alone nothing is indexed, and what their senders do is only known at the end.
     limit = limited_by(run, window) if profile.load.fills_index else None
-    cut = Windows(window, window, window, window, (), None)
+    seconds = Window(started_s=window[0].at_s, ended_s=window[-1].at_s, samples=len(window))
+    cut = Windows(window, window, window, window, (), None, measured=seconds)
     disturbances = (server_restarted(cut), busy_machine(run, cut), memory_pressure(window))
     return Judgement(
         limit and said_now(limit, profile), tuple(said_now(each, profile) for each in disturbances if each)

@@ -14,7 +14,15 @@ import altair as alt
 import orjson
 
 from lab.analysis.report_page.drawing import amount_y, cores_y, curve, latency_y, lines, share_x, stacked, time_x
-from lab.analysis.report_page.looks import AXIS, BLUE, ELASTICSEARCH_COLOURS, ORANGE, PROCESS_COLOURS, SHARES
+from lab.analysis.report_page.looks import (
+    AXIS,
+    BLUE,
+    ELASTICSEARCH_COLOURS,
+    EVERYTHING_ELSE,
+    ORANGE,
+    PROCESS_COLOURS,
+    SHARES,
+)
 from lab.publish.document import SCOPES
 from lab.publish.kibana import DASHBOARD, RUN_FIELD, Shape
 from lab.publish.samples import INDEX
@@ -116,7 +124,7 @@ def cpu() -> Panel:
     """Who keeps the cores busy: the latest run upwards, the one before it downwards."""
     colours = {
         **{f"elasticsearch-{place}": colour for place, colour in enumerate(ELASTICSEARCH_COLOURS[:2], start=1)},
-        **{name: colour for name, colour in PROCESS_COLOURS.items() if name != "other programs"},
+        **{name: colour for name, colour in PROCESS_COLOURS.items() if name != EVERYTHING_ELSE},
     }
     base = alt.Chart().encode(
         x=SINCE_LOAD,

@@ -203,8 +203,8 @@ class SuiteExecution:
         return uncounted_s if self.counted or short else uncounted_s + run_s
 
     def look_ahead(self) -> None:
-        """Say, once servers are warm, if the time holds fewer runs than a comparison needs."""
-        if self.plan.minutes is not None and self.plan.repeats is None:
+        """Say of a suite without runs, once servers are warm, if its time holds fewer than a comparison needs."""
+        if self.plan.minutes is not None and self.plan.repeats is None and not self.counted:
             self.progress.warned(comparison_text(self.plan, self.durations_s(), self.plan.minutes, self.spent_s()))
 
     def size_by_control(self) -> None:

@@ -303,8 +303,12 @@ def block_s(plan: SuitePlan, names: Sequence[str], each: Mapping[str, float]) ->
 
 
 def taken_s(runs: Sequence[SuiteRun]) -> float:
-    """Time that runs have taken, in their order, with the pauses between them and without interruptions."""
-    gaps_s = (after.started_s - before.ended_s for before, after in pairwise(runs))
+    """Time that runs have taken, in their order, with the pauses between them and without interruptions.
+
+    Two that went side by side share their time. A run that ends before the one before it was made in a later session,
+    after the clock was set back; the pause before it is not known.
+    """
+    gaps_s = (after.started_s - before.ended_s for before, after in pairwise(runs) if after.ended_s >= before.ended_s)
     return sum(run.ended_s - run.started_s for run in runs) + sum(gap_s for gap_s in gaps_s if gap_s < INTERRUPTED_S)
 
 

@@ -47,7 +47,8 @@ def _definitions(text: str) -> Iterator[Definition]:
 DEFINITIONS = tuple(
     _definitions("""
 indexing_rate_docs_per_s | docs/s | Indexing rate
-    Growth of Elasticsearch's own counter `index_total` per second of the measured window.
+    Growth of Elasticsearch's own counter `index_total` per second of the measured window; of one of several indices,
+    its documents, each update counted, ÷ its `index_finish_s`.
 indexing_latency_ms | ms | Indexing latency
     Wall time of Elasticsearch's threads per document: growth of `index_time_in_millis` ÷ growth of `index_total`.
     On full cores it repeats the indexing rate.
@@ -95,7 +96,7 @@ lag_records_max | records | Largest lag
 cpu_s_per_million_docs | CPU-s | CPU per million documents
     CPU time over the load of a process that documents pass, per million; of Elasticsearch, to the end of its merges.
 cpu_cores_mean | cores | Cores busy
-    Cores that a process kept busy over the measured window.
+    Cores that a process kept busy over the measured window; without one, over the load.
 machine_cpu_percent_mean | % | Machine busy
     Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window; without one,
     of the load.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.rates import mean
+from lab.analysis.figures.rates import mean_over_time
 from lab.analysis.text import number
 from lab.records.result import Result
 from lab.records.samples import Sample
@@ -50,9 +50,14 @@ def taken_text(percents: Mapping[str, float], *, in_window: bool) -> str | None:
     return f"{shares} of the cores' time {span}" if shares else None
 
 
+def machine_cpu_percent(samples: Sequence[Sample]) -> float | None:
+    """Busy share of the usable cores, on average."""
+    return mean_over_time(samples, lambda sample: sample.machine_cpu_percent)
+
+
 def machine_steal_percent(samples: Sequence[Sample]) -> float | None:
     """Share of the usable cores' time that the hypervisor took, on average."""
-    return mean(sample.machine_steal_percent for sample in samples)
+    return mean_over_time(samples, lambda sample: sample.machine_steal_percent)
 
 
 def other_cpu_percent(samples: Sequence[Sample]) -> float | None:
@@ -60,7 +65,7 @@ def other_cpu_percent(samples: Sequence[Sample]) -> float | None:
 
     A sample's may be a little below 0; what is left of that in the mean is no use at all.
     """
-    others = mean(sample.other_cpu_percent for sample in samples)
+    others = mean_over_time(samples, lambda sample: sample.other_cpu_percent)
     return None if others is None else max(0.0, others)
 
 

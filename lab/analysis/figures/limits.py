@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lab.analysis.figures.cost import by_node, cpu_cores_mean, process_names, servers_are_here, used_per_s
-from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent
-from lab.analysis.figures.rates import answered, answered_s, indexing_rate_docs_per_s, mean, shard_growth
+from lab.analysis.figures.disturbance import machine_cpu_percent, machine_steal_percent, other_cpu_percent
+from lab.analysis.figures.rates import (
+    answered,
+    answered_s,
+    indexing_rate_docs_per_s,
+    mean,
+    mean_over_time,
+    shard_growth,
+)
 from lab.analysis.text import bytes_text, count, number
 from lab.engines import DEFAULT
 from lab.records.queries import QueryLoadResult
@@ -95,7 +102,7 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     return Evidence(
         rate_docs_per_s=rate,
         lag_records=mean(sample.kafka.lag_records for sample in window if sample.kafka),
-        machine_cpu_percent=mean(sample.machine_cpu_percent for sample in here),
+        machine_cpu_percent=machine_cpu_percent(here),
         cores=cores,
         other_cores=_other_cores(run, here, sum(cores.values())),
         others="other programs" if other_cpu_percent(here) is not None else UNKNOWN_PROCESSES,
@@ -105,7 +112,7 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         bulks_in_flight=mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
         bulks_allowed=_bulks_allowed(run),
         throttled=_throttled(window),
-        iowait_percent=mean(sample.machine_iowait_percent for sample in here),
+        iowait_percent=mean_over_time(here, lambda sample: sample.machine_iowait_percent),
     )
 
 
@@ -220,10 +227,10 @@ def recorded_product(result: Mapping[str, Any]) -> str:
 
 
 def requested_rate_docs_per_s(run: Run) -> float | None:
-    """The rate that a load was asked for; `None` for as fast as possible, and for a ramp."""
+    """The rate that a load was asked for; `None` for as fast as possible, for a ramp and for stages."""
     if run.direct is not None:
         return run.direct.rate_docs_per_s
-    is_at_one = run.load == "stream" and run.document_ramp is None
+    is_at_one = run.load == "stream" and run.document_ramp is None and run.course is None
     return run.delivery.rate_docs_per_s if run.delivery and is_at_one else None
 
 
@@ -306,7 +313,7 @@ def _other_cores(run: Run, here: Sequence[Sample], own_cores: float) -> float:
     cores, percent = run.environment.cpu_cores, other_cpu_percent(here)
     if percent is not None:
         return percent / 100 * cores
-    return max(0.0, (mean(sample.machine_cpu_percent for sample in here) or 0.0) / 100 * cores - own_cores)
+    return max(0.0, (machine_cpu_percent(here) or 0.0) / 100 * cores - own_cores)
 
 
 def _query_sender_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:

@@ -4,15 +4,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.rates import indexing_rate_docs_per_s
-from lab.analysis.figures.windows import Windows
 from lab.analysis.text import figure
-from lab.records.result import Result, Window
-from lab.records.run import Run, WarningKind
+from lab.records.result import Result
+from lab.records.run import WarningKind
 
 RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
 DRAIN = ("drain_s", "run")
-OF_A_WINDOW = frozenset({"indexing_rate_docs_per_s", "indexing_latency_ms", "source_mb_per_s", "entities_per_s"})
+OF_A_WINDOW = frozenset(
+    {
+        "indexing_rate_docs_per_s",
+        "indexing_latency_ms",
+        "source_mb_per_s",
+        "entities_per_s",
+        "consumed_rate_docs_per_s",
+    }
+)
 """Without a measured window they are those of a few samples, in which hardly anything may have been indexed."""
 
 
@@ -38,12 +44,6 @@ class LoadFigures(NamedTuple):
         return f"{self.rate_text}{' (documents ÷ drain time)' if self.is_rough else ''}"
 
 
-def measured_window(run: Run, cut: Windows) -> Window | None:
-    """Measured window of a load; `None` if it is too short, or void because counters began again."""
-    is_counted = run.verification.expect == "consumed" or indexing_rate_docs_per_s(cut.window, "primaries") is not None
-    return cut.measured if is_counted else None
-
-
 def is_measured(result: Result, name: str) -> bool:
     """Check that a figure has the measured window that it needs."""
     return result.measured_window is not None or name not in OF_A_WINDOW
@@ -53,7 +53,7 @@ def why_no_window(result: Result) -> str:
     """Why a load has no measured window, to follow that it has none."""
     kinds = {warning.kind for warning in result.warnings}
     is_void = kinds & {WarningKind.SERVER_RESTARTED, WarningKind.SHARD_MOVED} and WarningKind.SHORT_WINDOW not in kinds
-    return "counters of the index began again in it" if is_void else "the load was too short"
+    return "counters of the index began again in it" if is_void else "too little of the load could be measured"
 
 
 def load_figures(result: Result) -> LoadFigures:

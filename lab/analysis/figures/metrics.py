@@ -16,7 +16,12 @@ from lab.analysis.figures.cost import (
 from lab.analysis.figures.definitions import BY_NAME, metric
 from lab.analysis.figures.delay import of_delay
 from lab.analysis.figures.deployment import of_deployment
-from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent, probe_slowdown
+from lab.analysis.figures.disturbance import (
+    machine_cpu_percent,
+    machine_steal_percent,
+    other_cpu_percent,
+    probe_slowdown,
+)
 from lab.analysis.figures.indices import of_indices
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
 from lab.analysis.figures.queries import of_histogram, of_queries
@@ -29,7 +34,6 @@ from lab.analysis.figures.rates import (
     growth,
     growth_from_zero,
     indexing_rate_docs_per_s,
-    mean,
     read_s,
     shard_growth,
     source_mb_per_s,
@@ -207,9 +211,9 @@ def machine_and_processes(run: Run, cut: Windows) -> Iterator[Metric]:
     """Costs of the machine and of each process, whatever they worked for."""
     servers = _servers(cut)
     for name in servers:
-        yield metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name)
+        yield metric("cpu_cores_mean", cpu_cores_mean(cut.of_machine, name), name)
     machine = cut.of_machine if servers_are_here(run) else ()
-    yield metric("machine_cpu_percent_mean", mean(sample.machine_cpu_percent for sample in machine))
+    yield metric("machine_cpu_percent_mean", machine_cpu_percent(machine))
     yield metric("machine_steal_percent_mean", machine_steal_percent(machine))
     yield metric("other_cpu_percent_mean", other_cpu_percent(machine))
     yield metric("probe_slowdown", probe_slowdown(cut.run, machine))

@@ -27,7 +27,7 @@ from lab.analysis.figures.rates import (
 )
 from lab.analysis.figures.windows import measured_samples
 from lab.records.queries import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes
-from lab.records.result import Metric, Window
+from lab.records.result import Metric
 from lab.records.run import Run
 from lab.records.samples import ProcessSample, Sample
 
@@ -45,13 +45,6 @@ USED: dict[str, Callable[[ProcessSample], float | None]] = {
     "query_major_faults": lambda process: process.major_page_faults,
 }
 """Metric → counter of a process, for one answered query."""
-
-
-def measured_part(load: QueryLoadResult, window: Sequence[Sample]) -> Window:
-    """The measured part of a query load as the measured window of queries alone."""
-    return Window(
-        started_s=load.started_s, ended_s=load.ended_s, samples=len(window), warm_up_s=load.warm_up_s, steady=None
-    )
 
 
 def answers_per_s_between(load: QueryLoadResult, window: Sequence[Sample]) -> float | None:

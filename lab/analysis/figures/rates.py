@@ -72,6 +72,21 @@ def mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
+def mean_over_time(samples: Sequence[Sample], share: Callable[[Sample], float | None]) -> float | None:
+    """The mean of shares, each of the time since the sample before, by that time; `None` when none is known.
+
+    Where a sample is missing, the next one tells of all the time meanwhile. The first one's time is the usual one.
+    """
+    spans_s = [sampling_interval_s(samples) or 1.0, *(after.at_s - before.at_s for before, after in pairwise(samples))]
+    known = [
+        (span_s, value)
+        for span_s, sample in zip(spans_s, samples, strict=False)
+        if (value := share(sample)) is not None
+    ]
+    all_s = sum(span_s for span_s, _ in known)
+    return sum(span_s * value for span_s, value in known) / all_s if all_s > 0 else None
+
+
 def sum_of_all(values: Iterable[float | None]) -> float | None:
     """The sum of the values; `None` where there is none, or one of them is not known."""
     every = list(values)
@@ -239,12 +254,16 @@ def consumed_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
     """Records that the sink has read per second of the measured window, whatever it did with them.
 
     By the sink's own count; by what it has committed where it keeps none, which moves about once a second. `None` when
-    fewer than two samples know.
+    fewer than two samples know, and where it fell: a task began again, or one of several workers did not answer once,
+    whose tasks would then count twice.
 
     Source: Δ`records_read` / Δt. 0 → 3 000 000 in 6.4 s is 468 750 /s.
     """
     known = [(sample.at_s, value) for sample, value in zip(window, consumed(window), strict=True) if value is not None]
-    return rate_per_s(0, growth(value for _, value in known), known[-1][0] - known[0][0] if known else 0.0)
+    if len(known) < 2 or has_fallen(value for _, value in known):
+        return None
+    (began_s, before), (ended_s, after) = known[0], known[-1]
+    return rate_per_s(before, after, ended_s - began_s)
 
 
 def source_mb_per_s(rate_docs_per_s: float | None, source_bytes: int | None, documents: int) -> float | None:

@@ -37,7 +37,7 @@ from lab.analysis.figures.rates import (
     indexing_rate_docs_per_s,
     sampling_interval_s,
 )
-from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
+from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows, is_long_enough
 from lab.analysis.text import count, duration, number, quantity
 from lab.records.result import Limit, Result
 from lab.records.run import Run, RunWarning, WarningKind
@@ -64,7 +64,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         busy_machine(run, cut),
         late_producer(run),
         clock_skew(run),
-        memory_pressure(cut.window),
+        memory_pressure(cut.of_machine),
         *(query_warnings(run.query_load, limit if alone else None) if run.query_load else ()),
     )
     own = {warning.kind for warning in run.warnings}
@@ -72,9 +72,12 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
 
 
 def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning | None:
-    """A stream that was indexed more slowly than it was asked for, so that its latencies only tell how long it ran."""
+    """A stream that was indexed more slowly than it was asked for, so that its latencies only tell how long it ran.
+
+    Of a few samples nothing follows: between two of them there may be one bulk request more or less.
+    """
     requested = requested_rate_docs_per_s(run)
-    rate = indexing_rate_docs_per_s(cut.window, "primaries")
+    rate = indexing_rate_docs_per_s(cut.window, "primaries") if cut.measured else None
     if run.verification.expect == "consumed" or not requested or rate is None or keeps_up(requested, rate):
         return None
     lag = max((sample.kafka.lag_records for sample in cut.load if sample.kafka), default=None)
@@ -96,7 +99,7 @@ def shortfall(result: Result) -> str | None:
 
 def short_window(cut: Windows) -> RunWarning | None:
     """Too little was seen of the growing index."""
-    if cut.measured:
+    if is_long_enough(cut.window):
         return None
     grew, left = answered(cut.growing), answered(cut.window)
     remaining = left or grew
@@ -115,7 +118,7 @@ def short_window(cut: Windows) -> RunWarning | None:
 
 def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
     """The rate rose or fell all along, so that its mean is that of no state at all; a ramp's is meant to."""
-    if cut.is_steady is not False or run.document_ramp is not None or run.course is not None:
+    if cut.measured is None or cut.is_steady is not False or run.document_ramp is not None or run.course is not None:
         return None
     rates = cut.rates_per_s
     half = len(rates) // 2
@@ -275,9 +278,10 @@ def busy_machine(run: Run, cut: Windows) -> RunWarning | None:
 def _taken(run: Run, samples: Sequence[Sample], *, in_window: bool) -> str | None:
     others = other_cpu_percent(samples)
     lost = losses(machine_steal_percent(samples), others, in_window=in_window)
-    if lost or others is not None:
+    if lost or others is not None or not is_long_enough(samples):
         return lost
-    # Not measured: in records before 0.2.0, and where a container is not seen from here.
+    # Not measured: in records before 0.2.0, and where a container is not seen from here. In one or two samples no
+    # process is known well enough to be told from others.
     percent = 100 * evidence(run, samples).other_cores / run.environment.cpu_cores
     return taken_text({UNKNOWN_PROCESSES: percent} if percent >= MOST_OTHER_CPU_PERCENT else {}, in_window=in_window)
 

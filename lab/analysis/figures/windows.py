@@ -7,7 +7,15 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Literal
 
-from lab.analysis.figures.rates import answered, answered_s, consumed, index_totals, rate_per_s, read_s
+from lab.analysis.figures.rates import (
+    answered,
+    answered_s,
+    consumed,
+    index_totals,
+    indexing_rate_docs_per_s,
+    rate_per_s,
+    read_s,
+)
 from lab.records.queries import QueryLoadResult
 from lab.records.result import Window
 from lab.records.samples import Sample
@@ -51,6 +59,8 @@ class Windows:
         is_steady: Whether that count grows steadily over the window; `None`: too few samples to tell.
         rise: Growth per second in the second half of the first 6 s after the warm-up, over that in the first half;
             `None`: too few samples to tell.
+        measured: The measured window, of queries alone their measured part; `None` when it is too short to be believed,
+            or void because counters began again.
     """
 
     run: tuple[Sample, ...]
@@ -60,20 +70,7 @@ class Windows:
     rates_per_s: tuple[float, ...]
     is_steady: bool | None
     rise: float | None = None
-
-    @property
-    def measured(self) -> Window | None:
-        """The measured window; `None` when it is too short to be believed."""
-        samples = answered(self.window)
-        if len(samples) < LEAST_SAMPLES or answered_s(samples) < LEAST_S:
-            return None
-        return Window(
-            started_s=read_s(samples[0]),
-            ended_s=read_s(samples[-1]),
-            samples=len(self.window),
-            warm_up_s=read_s(samples[0]) - read_s(self.growing[0]),
-            steady=self.is_steady,
-        )
+    measured: Window | None = None
 
     @property
     def of_machine(self) -> tuple[Sample, ...]:
@@ -95,7 +92,11 @@ def query_windows(samples: Sequence[Sample], load: QueryLoadResult) -> Windows:
         for sample in of_load
         if load.started_s - load.warm_up_s <= sample.at_s and read_s(sample) <= load.ended_s
     )
-    return Windows(tuple(samples), of_load, growing_part, measured_samples(load, samples), (), None)
+    window = measured_samples(load, samples)
+    part = Window(
+        started_s=load.started_s, ended_s=load.ended_s, samples=len(window), warm_up_s=load.warm_up_s, steady=None
+    )
+    return Windows(tuple(samples), of_load, growing_part, window, (), None, measured=part)
 
 
 def measured_samples(load: QueryLoadResult, samples: Sequence[Sample]) -> tuple[Sample, ...]:
@@ -123,14 +124,35 @@ def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "
     is_continuous = expect == "stored" or any(sample.sink for sample in whole)
     steady = steady_state([rate for _, rate in rates]) if is_continuous else None
     cut = steady.begins if steady and steady.reached else 0
+    window = whole[rates[cut][0] :] if cut else whole
+    is_steady = steady.reached if steady else None
+    is_counted = expect == "consumed" or indexing_rate_docs_per_s(window, "primaries") is not None
     return Windows(
         run=tuple(samples),
         load=load,
         growing=grown,
-        window=whole[rates[cut][0] :] if cut else whole,
+        window=window,
         rates_per_s=tuple(rate for _, rate in rates[cut:]),
-        is_steady=steady.reached if steady else None,
+        is_steady=is_steady,
         rise=rise(whole, count(whole)) if is_continuous else None,
+        measured=_measured(grown, window, steady=is_steady) if is_counted and is_long_enough(window) else None,
+    )
+
+
+def is_long_enough(window: Sequence[Sample]) -> bool:
+    """Check that a window is long enough to be believed."""
+    return len(answered(window)) >= LEAST_SAMPLES and answered_s(window) >= LEAST_S
+
+
+def _measured(grown: Sequence[Sample], window: Sequence[Sample], *, steady: bool | None) -> Window:
+    """The measured window of a load, from its first answer to its last."""
+    samples = answered(window)
+    return Window(
+        started_s=read_s(samples[0]),
+        ended_s=read_s(samples[-1]),
+        samples=len(window),
+        warm_up_s=read_s(samples[0]) - read_s(grown[0]),
+        steady=steady,
     )
 
 

@@ -6,10 +6,17 @@ from lab.analysis.figures.clocks import end_to_end_curve_ms
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names, servers_are_here
 from lab.analysis.figures.indices import totals_of
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
-from lab.analysis.figures.load_figures import measured_window
 from lab.analysis.figures.rates import Point, index_totals, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
-from lab.analysis.report_page.looks import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
+from lab.analysis.report_page.looks import (
+    BLUE,
+    EVERYTHING_ELSE,
+    GREY,
+    ORANGE,
+    RED,
+    cycle_of_colours,
+    process_colours,
+)
 from lab.analysis.report_page.query_charts import meanwhile, query_axis
 from lab.analysis.report_page.svg import (
     Axis,
@@ -55,7 +62,7 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
 
 def charts(run: Run, cut: Windows) -> list[Chart]:
     """Charts of a run, in the order in which they are read."""
-    axis, samples = time_axis(run, measured_window(run, cut)), cut.run
+    axis, samples = time_axis(run, cut.measured), cut.run
     if axis is None:
         return [percentiles(run)]
     searches: list[Chart] = []
@@ -122,7 +129,7 @@ def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     """Who keeps the cores busy."""
     cores = run.environment.cpu_cores
     lines = {name: cpu_cores_series(samples, name) for name in process_names(samples)}
-    lines["other programs"] = other_cores_series(samples, list(lines.values()), cores)
+    lines[EVERYTHING_ELSE] = other_cores_series(samples, list(lines.values()), cores)
     colours = process_colours(list(lines))
     rows = axis.rows(lines)
     whose = "" if servers_are_here(run) else "Cores busy on the machine that drove the run, not the servers'. "

@@ -54,8 +54,8 @@ TILES = (
     ("deployment_bytes_per_s", "run"),
 )
 ROUGH_RATE = (
-    "Documents in the index ÷ the time from the start of the load phase, connector start included, to the last growth "
-    "of the index; shown where there is no measured window."
+    "Documents indexed, each update counted, ÷ the time from the start of the load phase, connector start included, to "
+    "the last growth of the index; shown where there is no measured window."
 )
 NOT_OF_A_DRAIN = ("end_to_end", "lag_records", "delivery_rate")
 """Its topic is filled beforehand: they say how long that took, how much it holds, and how long a record lay there."""
@@ -78,7 +78,8 @@ def hero(run: Run, result: Result) -> Tile:
     rough, kind = load_figures(result), badges(result.warnings, "indexing_rate")
     if rough.is_rough:
         return Tile("Documents ÷ drain time", rough.rate_text.replace(" ", NARROW_SPACE), ROUGH_RATE, kind)
-    return Tile("Indexing rate", "not measured", meaning_of("indexing_rate_docs_per_s"), kind)
+    name = f"{'consumed' if run.verification.expect == 'consumed' else 'indexing'}_rate_docs_per_s"
+    return Tile(label_of(name), "not measured", meaning_of(name), kind)
 
 
 def hero_caption(run: Run, result: Result) -> str:

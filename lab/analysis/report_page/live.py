@@ -71,7 +71,7 @@ def live_charts(
     """The Vega-Lite specifications of a run's charts by name, over rows of the dataset `points`.
 
     Args:
-        processes: Those of the run that have been seen so far, and `other programs`.
+        processes: Those of the run that have been seen so far, and everything else.
         cores: Those that the run may use.
         zero_s: When the run began: the zero of the time axis.
         has_replicas: Without any, `total` would lie upon `primaries`.

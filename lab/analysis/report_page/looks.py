@@ -6,13 +6,16 @@ from typing import Any, Literal
 
 BLUE, ORANGE, GREEN, VIOLET, RED, GREY = "#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#8b929c"
 TEAL = "#2f9c9c"
+EVERYTHING_ELSE = "everything else"
+"""Cores busy beside the processes that are sampled: other programs, and also the producers of a stream, Sluice itself,
+the kernel, and what the hypervisor took."""
 PROCESS_COLOURS = {
     "connect": ORANGE,
     "kafka": GREEN,
     "producer": VIOLET,
     "direct": RED,
     "sink": TEAL,
-    "other programs": GREY,
+    EVERYTHING_ELSE: GREY,
 }
 ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea", "#4a4f9e", "#8f93d6")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lab.analysis.figures.cost import cpu_s_used, process_names, servers_are_here, used
 from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.load_figures import why_no_window
 from lab.analysis.figures.rates import growth_from_zero, sum_of_all
 from lab.analysis.result import RunAnalysis
 from lab.analysis.sizing.ranges import Range, estimated
@@ -109,7 +110,7 @@ def unsuitable(analysis: RunAnalysis) -> str | None:
         return "got a load without Kafka and a sink that stores, expected one through both"
     if run.query_load is not None:
         return "got a load with queries beside it, whose CPU is not that of indexing, expected a load alone"
-    if not servers_are_here(run) or elasticsearch_cpu_us(analysis) is None:
+    if not servers_are_here(run) or value(analysis, "cpu_s_per_million_docs", "elasticsearch") is None:
         return "got servers whose CPU is not known, expected servers that Sluice has started"
     return not_measured(analysis)
 
@@ -120,8 +121,11 @@ def not_measured(analysis: RunAnalysis) -> str | None:
         return "got a sink that does not tell how long its requests take, expected a connector of Sluice"
     if (again := sent_again(analysis)) is not None:
         return again
-    if analysis.result.measured_window is None or copies(analysis) is None:
-        return "got a run too short for a measured window, expected at least 5 s of growth; load more documents"
+    if analysis.result.measured_window is None:
+        why = why_no_window(analysis.result)
+        return f"got no measured window, since {why}, expected one of at least 5 s; load more documents"
+    if elasticsearch_cpu_us(analysis) is None:
+        return "got counters of the index that began again in the measured window, expected ones that go on; run again"
     return None
 
 

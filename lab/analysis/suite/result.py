@@ -17,7 +17,7 @@ from lab.analysis.suite.comparisons import (
 )
 from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
-from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
+from lab.analysis.suite.folder import CountedRun, SuiteRecords, planned_runs, read_plan, read_suite, runs_left
 from lab.analysis.suite.summary import AT_ONCE, summary
 from lab.analysis.suite.warnings import warnings
 from lab.profiles.files import REPOSITORY
@@ -60,7 +60,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         plan=plan,
         ended_s=ended_s,
         wall_time_s=ended_s - plan.started_s,
-        complete=not runs_left(plan, suite.runs),
+        complete=is_complete(suite),
         runs=suite.runs,
         figures=by_variant,
         effects=compared,
@@ -74,6 +74,16 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     )
     answer = summary(result, counted_unlike(suite, pairs))
     return result.model_copy(update={"answer": answer, "factors": factor_sentences(result)})
+
+
+def is_complete(suite: SuiteRecords) -> bool:
+    """Check that nothing is left to be run: of a limited time, no run that has not ended, though it was to be repeated.
+
+    A run is repeated where there is time for it.
+    """
+    if suite.plan.minutes is not None:
+        return all(cell in suite.final for cell in planned_runs(suite.plan))
+    return not runs_left(suite.plan, suite.runs)
 
 
 def judged_effects(

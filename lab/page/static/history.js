@@ -139,10 +139,10 @@ function showTicks() {
   say(find("compare-words"), `${count(amount)} ticked${more}`);
 }
 
-/** The rate; that of a load too short for a measured window is marked, and says what it is. */
+/** The rate; that of a run without a measured window is marked, and says what it is. */
 function rate({ indexing_rate_docs_per_s: value, is_rough: isRough }) {
   const text = figured(value, "/s");
-  return isRough ? make("span", { title: "Documents ÷ drain time: the load was too short for a measured window" }, `≈ ${text}`) : text;
+  return isRough ? make("span", { title: "Documents ÷ drain time: the run has no measured window" }, `≈ ${text}`) : text;
 }
 
 /** A verdict: its first sentence, which opens the others. */

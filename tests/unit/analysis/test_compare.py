@@ -10,7 +10,7 @@ import pytest
 from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, difference_text, side
 from lab.analysis.result import RunAnalysis, analyse
 from lab.records.result import Metric
-from lab.records.run import Environment
+from lab.records.run import Environment, RunWarning, WarningKind
 from tests.unit.analysis.query_truth import QueryTruth, analysed, query_load, step
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 
@@ -42,6 +42,18 @@ def compared(first: RunAnalysis, second: RunAnalysis, **options: Any) -> Compari
 def row(comparison: Comparison, name: str, scope: str = "run") -> Row:
     """One row."""
     return next(row for row in comparison.rows if (row.name, row.scope) == (name, scope))
+
+
+def test_a_run_that_gives_two_warnings_of_one_kind_counts_once(tmp_path: Path) -> None:
+    """Its documents did not keep up, nor the queries beside them."""
+    behind = [
+        RunWarning(kind=WarningKind.DID_NOT_KEEP_UP, seen=f"did NOT keep up with {what}", likely_cause="", remedy="")
+        for what in ("9,000/s", "30 queries/s")
+    ]
+    made = folder(tmp_path, Truth())
+    both = replace(made, result=made.result.model_copy(update={"warnings": tuple(behind)}))
+    (warning,) = side("one", [both, made]).warnings
+    assert warning.seen == "in 1 of 2 runs; the first of them: did NOT keep up with 9,000/s"
 
 
 def test_two_runs_of_the_same_inputs_have_ratios_and_no_verdict(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_the_report_says_why_there_is_no_window(tmp_path: Path) -> None:
     made, sampled = direct(seen(primary_moves))
     page = write_report(analyse(written(tmp_path, made, sampled))).read_text("utf-8")
     assert "no measured window: counters of the index began again in it" in page
-    assert "the load was too short" not in page
+    assert "too little of the load could be measured" not in page
 
 
 def test_figures_of_counters_that_began_again_are_not_known(tmp_path: Path) -> None:

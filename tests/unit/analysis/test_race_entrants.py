@@ -7,9 +7,10 @@ from rich.console import Console
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.rates import consumed_rate_docs_per_s
 from lab.analysis.figures.windows import windows
+from lab.analysis.report_page.key_figures import hero
 from lab.analysis.report_page.report import write_report
-from lab.analysis.report_page.terminal import terminal_table
-from lab.analysis.result import analyse
+from lab.analysis.report_page.terminal import figure_rows, terminal_table
+from lab.analysis.result import RunAnalysis, analyse
 from lab.records.result import Result
 from lab.records.samples import Sample, ShardCounters
 from lab.records.verification import Verification
@@ -95,13 +96,13 @@ def test_report_and_result_say_that_requests_were_of_one_shard(tmp_path: Path) -
     assert "requests of one shard each, to the node of its primary, over 2 connections, without Kafka" in page
 
 
-def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
-    """Its own count grows by 5,003 a second, so that is its rate; Elasticsearch, which gets nothing, has none."""
-    made = run(TRUTH)
+def of_an_empty_sink(folder: Path, truth: Truth) -> RunAnalysis:
+    """A run whose sink reads all, and stores nothing."""
+    made = run(truth)
     consumed = made.model_copy(
         update={
             "verification": Verification(verified=True, expect="consumed", problems=()),
-            "documents": made.documents.model_copy(update={"indexed": 0, "dropped": TRUTH.indexed, "sampled": 0}),
+            "documents": made.documents.model_copy(update={"indexed": 0, "dropped": truth.indexed, "sampled": 0}),
         }
     )
     empty = ShardCounters(**dict.fromkeys(ShardCounters.model_fields, 0))
@@ -110,7 +111,21 @@ def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
         assert sample.elasticsearch is not None
         return {"elasticsearch": sample.elasticsearch.model_copy(update={"primaries": empty, "total": empty})}
 
-    analysis = analyse(written(tmp_path, consumed, with_samples(samples(TRUTH), unindexed)))
+    return analyse(written(folder, consumed, with_samples(samples(truth), unindexed)))
+
+
+def test_an_empty_sink_without_a_measured_window_has_no_rate(tmp_path: Path) -> None:
+    """The few samples of a short load tell none, as of one that stores."""
+    analysis = of_an_empty_sink(tmp_path, Truth(ticks=7))
+    assert analysis.result.measured_window is None
+    top = hero(analysis.folder.run, analysis.result)
+    assert (top.label, top.value) == ("Consumed rate", "not measured")
+    assert "Consumed rate" not in {label for label, _, _ in figure_rows(analysis.result, ())}
+
+
+def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
+    """Its own count grows by 5,003 a second, so that is its rate; Elasticsearch, which gets nothing, has none."""
+    analysis = of_an_empty_sink(tmp_path, TRUTH)
     result = analysis.result
 
     assert value_of(result.metrics, "consumed_rate_docs_per_s") == TRUTH.docs_per_tick

@@ -221,6 +221,24 @@ def test_the_tasks_are_those_of_all_workers_that_answer() -> None:
         SinkReader(f"{gone},{gone}", "sluice-books", timeout_s=2).read()
 
 
+def test_counts_without_the_tasks_of_a_worker_that_does_not_answer_once_are_no_reading() -> None:
+    """They would seem to fall, as of a task that began again, and to grow once it answers; or the task moves."""
+    tasks = [0, 2]
+
+    def answer(path: str, body: bytes) -> tuple[int, Any]:
+        shown: tuple[int, Any] = worker(*tasks)(path, body)
+        return shown
+
+    with server(answer) as one:
+        with server(worker(1)) as other:
+            reader = SinkReader(f"{one},{other}", "sluice-books", timeout_s=2)
+            assert reader.read().tasks == 3
+        with pytest.raises(LookupError):
+            reader.read()
+        tasks.append(1)
+        assert reader.read().tasks == 3
+
+
 def test_a_task_that_two_workers_show_counts_once() -> None:
     """As while it moves from one to the other."""
     with server(worker(0, 1)) as one, server(worker(1)) as other:

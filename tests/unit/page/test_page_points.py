@@ -37,7 +37,7 @@ def test_the_cpu_of_processes_is_that_of_the_reports_chart() -> None:
     """What else the machine did included."""
     seen = samples(TRUTH)
     lines = {name: cpu_cores_series(seen, name) for name in process_names(seen)}
-    lines["other programs"] = other_cores_series(seen, list(lines.values()), CORES)
+    lines["everything else"] = other_cores_series(seen, list(lines.values()), CORES)
     live = one_by_one(seen)
     assert {name: [point.cpu[name] for point in live[1:]] for name in lines} == {
         name: [drawn.value for drawn in series] for name, series in lines.items()

@@ -8,7 +8,7 @@ from lab.profiles import Profile, load_profile
 from lab.records.run import WarningKind
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples
-from tests.unit.messages import MakeMessage
+from tests.unit.messages import MakeMessage, Naming
 
 CORES = 2
 QUICKSTART = load_profile("quickstart")
@@ -69,6 +69,13 @@ def test_what_is_warned_of_is_told_in_words_for_now(message: MakeMessage) -> Non
     (warning,) = judged(QUICKSTART, CORES, seen).warnings
     assert warning.seen == message(31, 10)
     assert warning.kind is WarningKind.BUSY_MACHINE
+
+
+def test_the_last_seconds_are_named_as_such_where_elasticsearch_does_not_answer() -> None:
+    """They are not the whole load, which may be an hour old."""
+    seen = with_samples(in_load(Truth()), lambda _: {"other_cpu_percent": 31.0, "elasticsearch": None})
+    (warning,) = judged(QUICKSTART, CORES, seen).warnings
+    assert warning.seen == Naming(31, "the last 10 s")
 
 
 def test_the_slow_stage_has_a_place_in_the_picture() -> None:

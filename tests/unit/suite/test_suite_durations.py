@@ -17,7 +17,7 @@ from lab.suite.durations import comparison_text, durations_s, room_text, uncount
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import UncountedRun
-from lab.suite.plan import LAYOUT_BASE_S, RATE_DOCS_PER_S, RUN_BASE_S
+from lab.suite.plan import LAYOUT_BASE_S, RATE_DOCS_PER_S, RUN_BASE_S, taken_s
 from tests.unit.messages import MakeMessage
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan, a_result
 from tests.unit.suite.test_suite_time import a_run
@@ -145,6 +145,19 @@ def test_the_pause_before_a_run_is_a_part_of_it() -> None:
     assert durations_s(a_plan(), [first, after], uncounted={}, expected={})["flat"] == 37
 
 
+@pytest.mark.parametrize(
+    ("pause_s", "taken"),
+    [(7, 87), (-20, 60), (86_400, 80), (-3600, 80)],
+    ids=["a pause", "side by side", "an interruption", "a clock that was set back between two sessions"],
+)
+def test_a_suite_has_taken_its_runs_and_the_pauses_between_them(pause_s: float, taken: float) -> None:
+    """No time is given back, or a resumed suite would run for an hour more than it may."""
+    first, second = a_run("static", 50, block=1), a_run("flat", 30, block=1)
+    began_s = first.ended_s + pause_s
+    after = second.model_copy(update={"started_s": began_s, "ended_s": began_s + 30})
+    assert taken_s([first, after]) == taken
+
+
 def test_an_uncounted_run_tells_how_long_one_of_another_size_takes() -> None:
     """Only its load grows: 6 s of 20 are around it."""
     plan = a_plan().model_copy(update={"times": 3})
@@ -238,6 +251,21 @@ def test_a_time_too_short_for_a_comparison_is_told_once_servers_are_warm(tmp_pat
     enough = Listening()
     ran(SuiteFolder.begin(tmp_path / "b", a_width(minutes=11)), SlowServers(50), enough)
     assert enough.heard == []
+
+
+def test_a_resumed_suite_is_not_told_that_its_comparisons_lack_time(tmp_path: Path) -> None:
+    """They have their three blocks, and what is left holds another one."""
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=11))
+    for block in (1, 2, 3):
+        folder.add_block(NAMES, 1)
+        for place, name in enumerate(NAMES):
+            began_s = 50.0 * (3 * block + place)
+            timed = {"started_s": began_s, "ended_s": began_s + 50}
+            folder.append(a_run(name, 50, block=block).model_copy(update=timed))
+    progress = Listening()
+    runs = ran(folder, SlowServers(5), progress)
+    assert max(run.block for run in runs) > 3
+    assert progress.heard == []
 
 
 def test_what_a_time_holds_is_told_in_runs(message: MakeMessage) -> None:

@@ -13,8 +13,9 @@ from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.run import RunWarning, WarningKind
 from lab.records.samples import Sample
-from tests.unit.analysis.synthetic import Truth, elsewhere, run, samples, with_samples, written
-from tests.unit.messages import MakeMessage
+from tests.unit.analysis.query_truth import PART_S, QueryTruth, query_run, query_samples
+from tests.unit.analysis.synthetic import Truth, directly, elsewhere, run, samples, with_samples, written
+from tests.unit.messages import MakeMessage, Naming
 
 BUSY = Truth(machine_cpu_percent=100.0)
 LOAD_ENDS_S = BUSY.load_starts_s + BUSY.load_s
@@ -94,6 +95,81 @@ def test_a_load_too_short_for_a_window_tells_what_was_taken_from_it(tmp_path: Pa
     assert disturbance(found) == message("other programs", 43, "during the load")
     assert [warning.seen for warning in warned(found)] == [disturbance(found)]
     assert machine_cpu(found) == message("During the load", 100, 43)
+
+
+def test_cores_of_processes_are_of_the_same_samples_as_those_of_the_machine(tmp_path: Path) -> None:
+    """They stand in one table; a load of 6 s is 5 s of growth, and of one second there would be a rate."""
+    short = Truth(ticks=6)
+    began_s = short.load_starts_s + short.warm_up_s
+
+    def change(sample: Sample) -> dict[str, Any]:
+        node = sample.processes["elasticsearch-1"]
+        cpu_s = 29.0 + min(4.0, max(0.0, sample.at_s - began_s - 1.0))
+        return {"processes": {"elasticsearch-1": node.model_copy(update={"cpu_s": cpu_s})}}
+
+    found = analyse(written(tmp_path, run(short), with_samples(samples(short), change))).result
+    assert found.measured_window is None
+    assert value_of(found.metrics, "cpu_cores_mean", "elasticsearch-1") == pytest.approx(4 / 5)
+
+
+def test_queries_are_judged_by_their_measured_part_however_short(tmp_path: Path) -> None:
+    """What is taken from their warm-up costs no query that counts."""
+    truth = QueryTruth()
+    made = query_run(truth)
+    assert made.query_load
+    short = made.query_load.model_copy(update={"ended_s": PART_S + 3.5})
+
+    def change(sample: Sample) -> dict[str, Any]:
+        return {"machine_steal_percent": 0.0, "other_cpu_percent": 43.0 if sample.at_s > PART_S else 99.0}
+
+    sampled = with_samples(query_samples(truth), change)
+    found = analyse(written(tmp_path, made.model_copy(update={"query_load": short}), sampled)).result
+    assert value_of(found.metrics, "other_cpu_percent_mean") == 43.0
+    assert disturbance(found) == Naming("other programs", 43, "in the measured window")
+    assert [warning.seen for warning in warned(found)] == [disturbance(found)]
+
+
+def test_a_void_window_is_not_called_the_measured_one(tmp_path: Path) -> None:
+    """The report has none then, and what was taken is told of the load."""
+    made, seen = directly(BUSY)
+    falls_s = BUSY.load_starts_s + 12
+
+    def change(sample: Sample) -> dict[str, Any]:
+        assert sample.elasticsearch
+        lost = 20_011 if sample.at_s > falls_s else 0
+        total = sample.elasticsearch.primaries.index_total - lost
+        counted = sample.elasticsearch.primaries.model_copy(update={"index_total": total})
+        return {
+            "elasticsearch": sample.elasticsearch.model_copy(update={"primaries": counted}),
+            "machine_steal_percent": 0.0,
+            "other_cpu_percent": 43.0,
+        }
+
+    found = analyse(written(tmp_path, made, with_samples(seen, change))).result
+    assert found.measured_window is None
+    assert disturbance(found) == Naming("other programs", 43, "during the load")
+    assert [warning.seen for warning in warned(found)] == [disturbance(found)]
+
+
+def test_of_a_load_without_a_window_no_unknown_process_is_said_to_have_taken_cores(tmp_path: Path) -> None:
+    """A process is known by two looks at it: in one sample of growth all that the servers did would be others'."""
+    instant = Truth(ticks=1)
+    found = analyse(written(tmp_path, run(instant), samples(instant))).result
+    assert value_of(found.metrics, "machine_cpu_percent_mean") == 97.0
+    assert warned(found) == []
+
+
+def test_time_without_samples_counts_as_long_as_it_was(tmp_path: Path) -> None:
+    """Programs that fill a machine leave the sampler no core, either: of 19 s the 9 in the middle have one sample."""
+    before_s, after_s = BUSY.load_starts_s + 10, BUSY.load_starts_s + 19
+
+    def change(sample: Sample) -> dict[str, Any]:
+        return {"machine_steal_percent": 0.0, "other_cpu_percent": 90.0 if sample.at_s == after_s else 2.0}
+
+    seen = [sample for sample in with_samples(samples(BUSY), change) if not before_s < sample.at_s < after_s]
+    found = analyse(written(tmp_path, run(BUSY), seen)).result
+    assert value_of(found.metrics, "other_cpu_percent_mean") == pytest.approx((10 * 2 + 9 * 90) / 19)
+    assert disturbance(found) == Naming("other programs", 43.7)
 
 
 def test_the_warning_names_cause_and_remedy(tmp_path: Path, message: MakeMessage) -> None:

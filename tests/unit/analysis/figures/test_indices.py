@@ -2,11 +2,12 @@
 
 import pytest
 
-from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.definitions import meaning_of, value_of
 from lab.analysis.figures.indices import indexing_fairness, of_indices
 from lab.analysis.figures.windows import windows
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, directly, into_indices, run, samples, with_samples
+from tests.unit.messages import Naming
 
 
 def test_an_index_is_full_when_it_has_all_of_its_documents() -> None:
@@ -21,7 +22,11 @@ def test_an_index_is_full_when_it_has_all_of_its_documents() -> None:
 
 
 def test_the_rate_of_an_index_counts_each_update() -> None:
-    """57,534 operations on 19,178 books: by `index_total`, which says when the index was full, as by the rate."""
+    """57,534 operations on 19,178 books: by `index_total`, which says when the index was full, as by the rate.
+
+    Its definition says so: the rate is one of all of its load, and not of the measured window.
+    """
+    assert meaning_of("indexing_rate_docs_per_s") == Naming("of one of several indices", "index_finish_s")
     made, seen = into_indices(Truth(), 5, 3)
     updates = {
         name: documents.model_copy(update={"indexed": 19_178, "already_there": 38_356})

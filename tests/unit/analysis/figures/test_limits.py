@@ -13,7 +13,7 @@ from lab.records.result import Limit, Stage
 from lab.records.run import RunWarning, WarningKind
 from lab.records.samples import Sample
 from lab.records.verification import StoredOnly
-from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, with_warnings
+from tests.unit.analysis.synthetic import Truth, in_stages, run, samples, with_samples, with_warnings
 from tests.unit.messages import MakeMessage
 
 STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=101, machine_cpu_percent=53.0)
@@ -182,6 +182,18 @@ def test_a_stream_that_was_delivered_as_asked_and_not_indexed_so_did_not_keep_up
     assert told(KEPT_SCHEDULE).keys() == {WarningKind.DID_NOT_KEEP_UP}
 
 
+def test_a_stream_whose_nodes_are_paused_is_not_said_to_fall_behind_its_rate() -> None:
+    """All of its stages may have the same: what they are for is how it catches up."""
+    slow = replace(STREAM, rate_docs_per_s=9001.0, lag_records=39_427, write_active=0)
+    assert warnings(in_stages(slow), windows(samples(slow)), None) == ()
+
+
+def test_a_stream_without_a_measured_window_is_not_said_to_fall_behind() -> None:
+    """Nothing follows from a second of growth: it may lie between two bulk requests."""
+    in_bursts = replace(STREAM, ticks=6, shape=lambda tick: 1.9 if tick % 2 else 0.1)
+    assert told(in_bursts).keys() == {WarningKind.SHORT_WINDOW}
+
+
 def test_a_stream_that_falls_behind_its_schedule_is_told(message: MakeMessage) -> None:
     """The sink waits for documents that come late."""
     assert told(LATE)[WarningKind.LATE_PRODUCER] == message("7,919", "115,069", 100)
@@ -225,6 +237,21 @@ def test_values_that_are_stored_only_are_warned_of() -> None:
 def test_garbage_collection_for_a_tenth_of_the_time_is_memory_pressure(message: MakeMessage) -> None:
     """101 ms of each second."""
     assert told(Truth(gc_ms_per_tick=101))[WarningKind.MEMORY_PRESSURE] == message("elasticsearch-1", 10.1)
+
+
+def test_a_second_of_garbage_collection_is_no_memory_pressure_of_a_load_without_a_window() -> None:
+    """0.15 s of its last second, and of 5 s of growth."""
+    short = Truth(ticks=6)
+    paused_s = short.load_starts_s + short.warm_up_s + 5
+
+    def change(sample: Sample) -> dict[str, Any]:
+        assert sample.elasticsearch is not None
+        (node,) = sample.elasticsearch.nodes.values()
+        paused = node.model_copy(update={"gc_young_time_ms": 150 if sample.at_s >= paused_s else 0})
+        return {"elasticsearch": sample.elasticsearch.model_copy(update={"nodes": {"elasticsearch-1": paused}})}
+
+    found = warnings(run(short), windows(with_samples(samples(short), change)), None)
+    assert [warning.kind for warning in found] == [WarningKind.SHORT_WINDOW]
 
 
 def test_the_runs_own_warning_stands_before_the_samples() -> None:

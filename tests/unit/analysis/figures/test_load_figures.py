@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.figures.load_figures import LoadFigures, load_figures, recorded_load_figures
+from lab.analysis.figures.load_figures import LoadFigures, load_figures, recorded_load_figures, why_no_window
 from lab.analysis.result import analyse
 from lab.records.result import Result
-from tests.unit.analysis.synthetic import Truth, run, samples, written
+from lab.records.samples import Sample
+from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
 
 def result(folder: Path, truth: Truth, **changes: object) -> Result:
@@ -38,6 +39,19 @@ def test_a_rough_rate_counts_each_update_as_the_measured_one_does(tmp_path: Path
     assert load_figures(made).rate_docs_per_s == pytest.approx(5003)
     for rough in (load_figures(short), recorded_load_figures(short.model_dump(mode="json"))):
         assert rough == LoadFigures(pytest.approx(115_069 / 26.017), None, is_rough=True)
+
+
+def test_a_load_that_the_sampler_hardly_saw_is_not_called_short(tmp_path: Path) -> None:
+    """23 s of growth, of which Elasticsearch told two instants."""
+    truth = Truth()
+    seen_s = {truth.load_starts_s + at for at in (0, 8, 20)}
+
+    def change(sample: Sample) -> dict[str, object]:
+        return {"elasticsearch": None} if sample.phase == "load" and sample.at_s not in seen_s else {}
+
+    found = analyse(written(tmp_path, run(truth), with_samples(samples(truth), change))).result
+    assert found.measured_window is None
+    assert why_no_window(found) == "too little of the load could be measured"
 
 
 def test_a_stream_too_short_for_a_window_has_no_rate(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.warnings import no_steady_state
 from lab.analysis.figures.windows import SteadyState, steady_state, windows
 from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.run import WarningKind
 from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.analysis.test_windows import run as sampled
 from tests.unit.messages import MakeMessage
 
 WARM = Truth(ticks=31, docs_per_tick=10_007)
@@ -70,6 +72,13 @@ def test_seven_values_tell_nothing() -> None:
     """Neither that they are steady nor that they are not; eight do."""
     assert steady_state([10.0] * 7) is None
     assert steady_state([10.0] * 8) == SteadyState(0, reached=True)
+
+
+def test_halves_of_a_window_that_is_too_short_are_not_told() -> None:
+    """It is no measured window: twelve rates that rise all along, at a sample each 0.4 s."""
+    cut = windows(sampled(*(second**2 for second in range(25)), step_s=0.4))
+    assert (len(cut.rates_per_s), cut.is_steady, cut.measured) == (12, False, None)
+    assert no_steady_state(run(Truth()), cut) is None
 
 
 @pytest.mark.parametrize("count", [11, 23, 59])

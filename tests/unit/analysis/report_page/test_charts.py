@@ -30,6 +30,13 @@ def test_a_chart_holds_the_values_that_a_pointer_shows() -> None:
     assert all(chart.readings.first <= x <= chart.readings.last for x, _ in line)
 
 
+def test_cores_of_the_producers_are_not_drawn_as_those_of_other_programs() -> None:
+    """They are not sampled, and the metric of other programs, which stands below the chart, has none of them."""
+    stream = Truth(load="stream", rate_docs_per_s=5003.0)
+    (drawn,) = (chart for chart in charts(run(stream), windows(samples(stream))) if chart.title == "CPU by process")
+    assert list(drawn.colours) == ["elasticsearch-1", "connect", "kafka", "everything else"]
+
+
 def test_a_drain_draws_its_progress_and_a_stream_its_lag() -> None:
     """The lag of a drain is the rest of its progress, and its end to end is the time in a topic filled beforehand."""
     drawn = {}

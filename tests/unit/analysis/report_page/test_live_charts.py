@@ -12,7 +12,7 @@ from lab.analysis.report_page.looks import BLUE, CONFIG, GREY, ORANGE
 from lab.page.points import points_of
 from tests.unit.analysis.synthetic import START_S, Truth, samples, varied
 
-PROCESSES = ("connect", "elasticsearch-1", "kafka", "other programs")
+PROCESSES = ("connect", "elasticsearch-1", "kafka", "everything else")
 
 
 def charts(**changes: bool) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def test_total_is_drawn_only_where_it_is_another_line() -> None:
 def test_processes_have_the_colours_of_the_report() -> None:
     """What is nobody's is grey."""
     colours = charts()["cpu"]["usermeta"]["colours"]
-    assert list(colours) == ["elasticsearch-1", "connect", "kafka", "other programs"]
-    assert colours["other programs"] == GREY
+    assert list(colours) == ["elasticsearch-1", "connect", "kafka", "everything else"]
+    assert colours["everything else"] == GREY
 
 
 def of_the_report(layers: list[alt.Chart]) -> dict[str, Any]:

@@ -430,7 +430,7 @@ def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top(message:
     made = analysis.folder.run
     hero = key_figures.hero(made, result)
     assert (hero.label, hero.value) == ("Documents ÷ drain time", "≈\u202f4,420/s")
-    assert hero.meaning == message()
+    assert hero.meaning == message("each update counted")
     assert key_figures.hero_caption(made, result) == message()
     assert key_figures.not_measured(made, result) == ["indexing rate", "indexing latency", "source indexed"]
 

@@ -91,6 +91,10 @@ def test_several_runs_tell_the_spread(tmp_path: Path) -> None:
             (5,),
         ),
         (
+            lambda: (run(Truth(ticks=2)), samples(Truth(ticks=2))),
+            (5,),
+        ),
+        (
             lambda: (run(TRUTH), with_samples(samples(TRUTH), lambda _: {"sink": None})),
             (),
         ),
@@ -103,7 +107,16 @@ def test_several_runs_tell_the_spread(tmp_path: Path) -> None:
             (3, 115),
         ),
     ],
-    ids=["not verified", "direct", "elsewhere", "short", "another sink", "rejections", "failed requests"],
+    ids=[
+        "not verified",
+        "direct",
+        "elsewhere",
+        "short",
+        "over at once",
+        "another sink",
+        "rejections",
+        "failed requests",
+    ],
 )
 def test_a_run_that_does_not_serve_is_refused(
     tmp_path: Path, made: Any, facts: tuple[object, ...], message: MakeMessage

@@ -11,7 +11,7 @@ from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
 from lab.records.result import Metric
-from lab.records.suite import Agreement, Effect, MetricKey, SuiteResult, VariantMetric, Verdict
+from lab.records.suite import Agreement, Effect, MetricKey, SuitePlan, SuiteResult, VariantMetric, Verdict
 from tests.unit.analysis.suite.suite_folders import (
     AGAIN,
     CPU,
@@ -153,6 +153,18 @@ def test_a_run_that_failed_twice_is_a_block_less(tmp_path: Path, status: str, me
     assert result.complete
     (warning,) = [warning for warning in result.warnings if warning.kind == "runs_failed"]
     assert warning.seen == message(2, 1, 12)
+
+
+@pytest.mark.parametrize(("minutes", "is_complete"), [(None, False), (10, True)])
+def test_a_run_whose_repetition_had_no_time_leaves_nothing_to_finish(
+    tmp_path: Path, minutes: float | None, *, is_complete: bool
+) -> None:
+    """Of a limited time each run has ended, and none may begin; a suite with a number of blocks can be resumed."""
+    folder = suite_folder(tmp_path, small(failing={(3, "aladin/static"): ("void",)}))
+    path = folder / "plan.json"
+    plan = SuitePlan.model_validate_json(path.read_bytes())
+    path.write_text(plan.model_copy(update={"minutes": minutes}).model_dump_json(), "utf-8")
+    assert analyse_suite(folder).complete == is_complete
 
 
 def test_a_suite_under_way_says_what_it_has(tmp_path: Path, message: MakeMessage) -> None:
