@@ -63,7 +63,6 @@ def test_drivers_start_by_hand_or_over_ssh() -> None:
         ((*STREAM, "load.ramp={p99_ms: 500}"), "load.ramp"),
         ((*STREAM, "load.stages=[{documents: 5000}, {}]"), "load.stages"),
         ((*STREAM, "indices=3"), "indices=3"),
-        ((*STREAM, "load.stages=[{documents: 1000}, {rate: fast}]"), "load.stages"),
     ],
 )
 def test_only_a_stream_at_one_rate_into_one_index_has_drivers(
