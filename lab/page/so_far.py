@@ -21,7 +21,7 @@ R = TypeVar("R", bound=Record)
 EMPTY = (int, float, str, tuple, dict)
 WINDOW_S = 10.0
 """What limits at this moment is asked of so many seconds; warnings, of as many."""
-OF_A_REPORT, OF_NOW = "the measured window", f"the last {WINDOW_S:g} s"
+OF_A_REPORT = "the measured window"
 
 SLOW: Mapping[str, str] = {
     "producer": "producers",
@@ -64,8 +64,9 @@ def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgeme
     seconds = Window(started_s=window[0].at_s, ended_s=window[-1].at_s, samples=len(window))
     cut = Windows(window, window, window, window, (), None, measured=seconds)
     disturbances = (server_restarted(cut), busy_machine(run, cut), memory_pressure(window))
+    now = f"the last {window[-1].at_s - window[0].at_s:.0f} s"
     return Judgement(
-        limit and said_now(limit, profile), tuple(said_now(each, profile) for each in disturbances if each)
+        limit and said_now(limit, now, profile), tuple(said_now(each, now, profile) for each in disturbances if each)
     )
 
 
@@ -75,9 +76,13 @@ def last_seconds(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(sample for sample in samples[-100:] if sample.at_s >= newest_s - WINDOW_S)
 
 
-def said_now(said: Said, profile: Profile) -> Said:
-    """Text in words for a run under way, with the engine that it runs on."""
-    texts = {name: text.replace(OF_A_REPORT, OF_NOW) for name, text in said if type(text) is str}
+def said_now(said: Said, now: str, profile: Profile) -> Said:
+    """Text in words for a run under way, with the engine that it runs on.
+
+    Args:
+        now: The seconds that it is of.
+    """
+    texts = {name: text.replace(OF_A_REPORT, now) for name, text in said if type(text) is str}
     return worded(said.model_copy(update=texts), profile.release.engine.title)
 
 

@@ -33,6 +33,7 @@ from lab.analysis.figures.rates import (
     go_on,
     growth,
     growth_from_zero,
+    has_fallen,
     indexing_rate_docs_per_s,
     read_s,
     shard_growth,
@@ -295,7 +296,9 @@ def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Itera
     for scope in SCOPES:
         for name, counter in OF_THE_WINDOW.items():
             yield metric(name, shard_growth(window, scope, counter), scope)
-    compiling_ms = growth(sample.sink.jit_time_ms for sample in window if sample.sink)
+    spent_ms = [sample.sink.jit_time_ms for sample in window if sample.sink]
+    # It is a sum over workers: one that did not answer once would come back as growth.
+    compiling_ms = None if has_fallen(spent_ms) else growth(spent_ms)
     for name in processes:
         if not name.startswith(NOT_VIRTUAL_MACHINES):
             yield metric("window_jit_time_ms", compiling_ms if name == "connect" else None, name)

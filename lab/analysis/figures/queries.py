@@ -204,12 +204,16 @@ def search_threads(window: Sequence[Sample]) -> Iterator[Metric]:
         yield metric("search_rejected", growth(node.search_rejected for node in readings), name)
 
 
+def bounded_nodes(samples: Sequence[Sample]) -> list[str]:
+    """The nodes with a control group of their own; containers of other servers have one, too."""
+    return sorted({name for sample in samples for name in sample.control_groups if name.startswith(SERVER)})
+
+
 def page_cache(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
     """Page cache of each server with a control group of its own, and what it has to hold."""
-    names = sorted({name for sample in window for name in sample.control_groups if name.startswith(SERVER)})
     cached = {
         name: mean(group.page_cache_bytes for sample in window if (group := sample.control_groups.get(name)))
-        for name in names
+        for name in bounded_nodes(window)
     }
     for name, held_bytes in cached.items():
         yield metric("page_cache_bytes_mean", held_bytes, name)

@@ -8,7 +8,12 @@ import altair as alt
 
 from lab.analysis.figures.cost import node_sums, process_names, process_series
 from lab.analysis.figures.latency import is_known, percentiles_ms
-from lab.analysis.figures.queries import answer_rate_series, search_latency_series, search_rate_series
+from lab.analysis.figures.queries import (
+    answer_rate_series,
+    bounded_nodes,
+    search_latency_series,
+    search_rate_series,
+)
 from lab.analysis.figures.rates import Point, answered, counter_series
 from lab.analysis.report_page.looks import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
 from lab.analysis.report_page.queries import times_name
@@ -275,7 +280,7 @@ def meanwhile(load: QueryLoadResult, samples: Sequence[Sample], axis: Axis) -> l
             "faults/s",
         ),
         axis.chart("Read from disk", "By node, read-ahead included.", reads, colours, "MB/s", words="MB/s"),
-        *([page_cache(samples, axis)] if any(sample.control_groups for sample in samples) else []),
+        *([page_cache(samples, axis, names)] if (names := bounded_nodes(samples)) else []),
         search_threads(samples, axis),
     ]
 
@@ -293,9 +298,8 @@ def _by_node(samples: Sequence[Sample], counter: str, unit: float) -> tuple[Line
     return {name: in_units(process_series(samples, name, counter), unit) for name in colours}, colours
 
 
-def page_cache(samples: Sequence[Sample], axis: Axis) -> Chart:
-    """Page cache and other memory of the nodes whose memory is bounded, against their bound."""
-    names = sorted({name for sample in samples for name in sample.control_groups})
+def page_cache(samples: Sequence[Sample], axis: Axis, names: Sequence[str]) -> Chart:
+    """Page cache of these nodes, and other memory and the bound of the first of them."""
     caches, other = {name: f"page cache of {name}" for name in names}, f"heap and other memory of {names[0]}"
     lines = {series: _of_group(samples, name, "page_cache_bytes") for name, series in caches.items()}
     lines[other] = _of_group(samples, names[0], "anonymous_bytes")

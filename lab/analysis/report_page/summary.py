@@ -50,6 +50,8 @@ def route_phrase(run: Run) -> str:
 def _pace(run: Run) -> str:
     if run.course:
         return f"in stages ({stages_text(run.course)})"
+    if run.document_ramp:
+        return "at a rate that rose step by step"
     if run.delivery and run.delivery.pace:
         return f"at {pace_text(run.delivery.pace)}"
     rate = run.delivery.rate_docs_per_s if run.delivery else None

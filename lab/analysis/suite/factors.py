@@ -136,8 +136,12 @@ def idle(result: SuiteResult, pair: Pair) -> MetricKey | None:
 
 
 def _highest(result: SuiteResult, metric: MetricKey, variants: Iterable[str]) -> dict[str, float | None]:
-    """Highest value of any run, by variant."""
-    return {name: figure.high for name, figure in by_variant(result.figures, metric).items() if name in variants}
+    """Highest value of any run, by variant; of a block, where an older record has none of runs."""
+    figures = {name: figure for name, figure in by_variant(result.figures, metric).items() if name in variants}
+    return {
+        name: max((value for value in figure.by_run.values() if value is not None), default=figure.high)
+        for name, figure in figures.items()
+    }
 
 
 def _without_effect(result: SuiteResult, factor: str) -> str | None:

@@ -60,7 +60,7 @@ def test_a_load_that_has_just_begun_is_judged_by_itself() -> None:
     before = [sample.model_copy(update={"phase": "fill"}) for sample in in_load(Truth())[:10]]
     limit = judged(QUICKSTART, CORES, [*before, *throttled]).limit
     assert limit is not None
-    assert limit.stage == "merge throttling"
+    assert (limit.stage, limit.evidence) == ("merge throttling", Naming("the last 4 s"))
 
 
 def test_what_is_warned_of_is_told_in_words_for_now(message: MakeMessage) -> None:

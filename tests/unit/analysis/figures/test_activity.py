@@ -31,6 +31,20 @@ def test_only_what_happens_in_the_window_counts() -> None:
     assert value_of(figures, "window_jit_time_ms", "connect") == 54
 
 
+def test_compiling_of_a_worker_that_did_not_answer_once_is_no_growth() -> None:
+    """Another worker of the group, without a task, has compiled for a minute before, and is missing in one sample."""
+    missing_s = Truth().load_starts_s + 12
+
+    def of_two(sample: Sample) -> dict[str, object]:
+        if sample.sink is None or sample.sink.jit_time_ms is None:
+            return {}
+        other_ms = 0 if sample.at_s == missing_s else 60_000
+        return {"sink": sample.sink.model_copy(update={"jit_time_ms": sample.sink.jit_time_ms + other_ms})}
+
+    window = windows(with_samples(with_samples(samples(Truth()), compiling), of_two)).window
+    assert value_of(tuple(window_activity(window, ["connect"])), "window_jit_time_ms", "connect") is None
+
+
 @pytest.mark.parametrize("server", ["elasticsearch-1", "kafka"])
 def test_a_server_that_does_not_say_what_it_compiles_is_not_known(server: str) -> None:
     """Not zero; and a producer has no virtual machine at all."""

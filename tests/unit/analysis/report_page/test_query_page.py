@@ -10,6 +10,7 @@ from rich.console import Console
 
 from lab.analysis.figures.cost import node_sums, process_series
 from lab.analysis.figures.rates import counter_series
+from lab.analysis.figures.windows import query_windows
 from lab.analysis.report_page.charts import charts
 from lab.analysis.report_page.queries import (
     answers_text,
@@ -23,9 +24,10 @@ from lab.analysis.report_page.query_charts import latencies, ramp, right_answers
 from lab.analysis.report_page.report import write_report
 from lab.analysis.report_page.terminal import terminal_table
 from lab.records.queries import DocumentRamp, QueryLoadResult
+from lab.records.samples import Sample
 from tests.unit.analysis.query_truth import QueryTruth, analysed, query_load, query_run, query_samples, step
 from tests.unit.analysis.report_page.test_report import Page, plain
-from tests.unit.analysis.synthetic import START_S
+from tests.unit.analysis.synthetic import START_S, with_samples
 from tests.unit.messages import MakeMessage
 
 CLOSED, OPEN = QueryTruth(), QueryTruth(rate_per_s=30.0)
@@ -212,6 +214,23 @@ def test_a_load_without_an_answer_draws_nothing() -> None:
         (None, "Nothing was answered."),
         (None, "No answer was compared."),
     ]
+
+
+def test_the_limit_of_the_page_cache_is_that_of_the_nodes() -> None:
+    """Where all servers are containers, the first by name is the Connect worker, which holds no index."""
+
+    def of_containers(sample: Sample) -> dict[str, object]:
+        node = sample.control_groups["elasticsearch-1"]
+        worker = node.model_copy(update={"memory_limit_bytes": 7_000_000_000})
+        return {"control_groups": {"connect": worker, "elasticsearch-1": node}}
+
+    seen = with_samples(query_samples(CLOSED), of_containers)
+    made = query_run(CLOSED)
+    assert made.query_load
+    (chart,) = (each for each in charts(made, query_windows(seen, made.query_load)) if each.title.startswith("Page c"))
+    assert list(chart.colours) == ["page cache of elasticsearch-1", "heap and other memory of elasticsearch-1", "limit"]
+    assert chart.readings is not None
+    assert {mb for _, mb in chart.readings.series["limit"]} == {1100.0}
 
 
 def test_a_ramp_shows_its_knee(message: MakeMessage) -> None:

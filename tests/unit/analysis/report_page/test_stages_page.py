@@ -11,8 +11,9 @@ from lab.analysis.report_page.sections import OF_STAGES
 from lab.analysis.report_page.summary import load_sentence
 from lab.analysis.report_page.terminal import figure_rows, verdict_line
 from lab.analysis.result import RunAnalysis, analyse
+from lab.records.queries import DocumentRamp
 from lab.records.run import Course, RunWarning, StageRecord, WarningKind
-from tests.unit.analysis.synthetic import Truth, in_stages, samples, written
+from tests.unit.analysis.synthetic import Truth, in_stages, run, samples, written
 
 P99 = "From topic to index, p99"
 MEDIANS = {"End to end, median", "From topic to index, median"}
@@ -48,6 +49,13 @@ def test_the_main_figure_is_what_the_stages_are_for(
     line = verdict_line(analysis.result, (), 120).plain
     assert "900/s at most" in line
     assert "500/s" not in line
+
+
+def test_a_ramp_of_documents_was_not_as_fast_as_possible() -> None:
+    """Its steps had several rates, of which the record has none."""
+    ramp = DocumentRamp(p99_bound_ms=100.0, steps=())
+    made = run(Truth(load="stream")).model_copy(update={"document_ramp": ramp})
+    assert "streamed at a rate that rose step by step through Kafka" in load_sentence(made)
 
 
 def test_stages_are_told_as_they_came() -> None:
