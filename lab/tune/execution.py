@@ -1,6 +1,5 @@
 """A tune under way: stage after stage on the same warm servers, each of them a suite with a folder of its own."""
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS
 from lab.analysis.tune.folder import FINISHED, read_stages
 from lab.analysis.tune.goals import METRICS
 from lab.errors import ProfileError, StackError
+from lab.monitor import CLOCK
 from lab.profiles import Profile
 from lab.profiles.spaces import Start
 from lab.profiles.suites import AGAIN, Measures, Suite, SuiteVariant
@@ -250,7 +250,7 @@ class TuneExecution:
     takes: Expected
     side_by_side: bool = False
     is_warm: Callable[[Sequence[float]], bool] = warm_up.is_warm
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = CLOCK.now_s
     warm: set[Hashable] = field(default_factory=set)
     tried: set[tuple[Hashable, str]] = field(default_factory=set)
     begun_s: float = field(default=0.0, init=False)

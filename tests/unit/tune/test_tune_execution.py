@@ -1,5 +1,6 @@
 """A tune under way: its stages, its time, and how it goes on after an interruption or a refusal."""
 
+from dataclasses import fields
 from math import log
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import analyse_tune
 from lab.cli.tune import OneDataset
 from lab.errors import ProfileError
+from lab.monitor import CLOCK
 from lab.profiles import Profile, load_profile
 from lab.profiles.spaces import Start
 from lab.records.result import Result
@@ -19,7 +21,7 @@ from lab.records.tune import START, Candidate, Stage, TunePlan
 from lab.run.folder import RunFolder
 from lab.suite.loads import LoadSizes
 from lab.suite.plan import RUN_BASE_S
-from lab.tune.execution import ForgivingBench, Profiles, walls_s
+from lab.tune.execution import ForgivingBench, Profiles, TuneExecution, walls_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import BETWEEN_S
 from tests.unit.messages import MakeMessage, Naming
@@ -262,3 +264,9 @@ def test_a_refusal_of_the_start_ends_the_tune(tmp_path: Path, plan: TunePlan, st
     with pytest.raises(ProfileError, match="the server refuses it"):
         execution(folder, start, Bench(GAINS, refused="index.number_of_shards")).execute()
     assert not folder.removed_if_empty()
+
+
+def test_a_clock_that_is_set_takes_no_time_of_a_tune() -> None:
+    """It has the clock of runs and of suites, which goes on where the machine's is set."""
+    (clock,) = (each.default for each in fields(TuneExecution) if each.name == "clock")
+    assert clock == CLOCK.now_s
