@@ -125,6 +125,11 @@ class Capture:
             ends = {number: end for number, end in ends.items() if number in (extent.partitions or ends)}
             if gone := read_to.keys() - ends.keys():
                 raise StackError(f"topic {extent.topic}: partition {min(gone)} was deleted while it was read")
+            if shorter := [number for number, end in read_to.items() if ends[number] < end]:
+                raise StackError(
+                    f"topic {extent.topic}: partition {min(shorter)} has lost records while it was read, as of a topic "
+                    "that is made anew"
+                )
             self._take(kafka.records(extent.topic, read_to, ends), writer, started_s)
             read_to = ends
             if is_last:
@@ -153,7 +158,8 @@ class Capture:
     def _about(self, partitions: int) -> dict[str, Any]:
         return {
             "topic": self.extent.topic,
-            "partitions": partitions,
+            # Some may have been added meanwhile.
+            "partitions": max(partitions, max(self.spans, default=0) + 1),
             "offsets": {str(number): list(span) for number, span in sorted(self.spans.items())},
             "first": instant_text(self._first_ms),
             "last": instant_text(self._last_ms),

@@ -150,6 +150,23 @@ def test_partitions_that_are_added_are_followed_too(tmp_path: Path) -> None:
     assert sorted(captured(topic, tmp_path / "a.slz", Extent("orders", follow_s=1))) == [(1, 0), (1, 1)]
 
 
+def test_partitions_that_are_added_are_counted_in_the_header(tmp_path: Path) -> None:
+    """A rehearsal makes a topic with as many, which must have a place for each record."""
+    topic = PlayedTopic({0: 13}, later={0: 13, 1: 2})
+    captured(topic, tmp_path / "a.slz", Extent("orders", follow_s=1))
+    header = slice_header(str(tmp_path / "a.slz"))
+    assert header is not None
+    assert header["partitions"] == 2
+
+
+def test_a_topic_that_is_made_anew_while_it_is_followed_is_told(tmp_path: Path, message: MakeMessage) -> None:
+    """Its first records would be missing, and the others be taken for the next ones of the topic before."""
+    with pytest.raises(StackError) as ended:
+        captured(PlayedTopic({0: 13}, later={0: 3}), tmp_path / "a.slz", Extent("orders", follow_s=5))
+    assert str(ended.value) == message("orders", "partition 0", "made anew")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_topic_that_is_deleted_while_it_is_followed_is_named(tmp_path: Path, message: MakeMessage) -> None:
     """It may come back with other records."""
     with pytest.raises(StackError) as ended:
