@@ -190,6 +190,22 @@ def test_no_more_records_are_read_than_the_rate_allows(tmp_path: Path) -> None:
     assert topic.now_s == pytest.approx(5)
 
 
+class LateTopic(PlayedTopic):
+    """A topic that is silent for a minute, and then gets 200 records at once."""
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+        self.ends = {0: 210} if self.now_s >= 60 else self.ends
+
+
+def test_a_silent_minute_makes_reading_no_faster(tmp_path: Path) -> None:
+    """The rate spares a broker at every instant, not on average."""
+    topic = LateTopic({0: 10})
+    assert len(captured(topic, tmp_path / "a.slz", Extent("orders", follow_s=60, rate_per_s=20))) == 200
+    assert topic.now_s == pytest.approx(60 + 200 / 20)
+
+
 def test_an_interruption_ends_a_slice_with_what_there_is(tmp_path: Path) -> None:
     """The header says so, and which offsets were read."""
     topic = PlayedTopic({0: 110}, interrupted_at=7)
