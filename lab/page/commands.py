@@ -245,7 +245,7 @@ async def answer_of(
         async with asyncio.timeout(max(0.0, within_s)):
             return await asyncio.get_running_loop().run_in_executor(None, command.run)
     except TimeoutError:
-        raise StackError(f"{command_text(arguments)}: no answer within {ANSWER_WITHIN_S:g} s") from None
+        raise StackError(f"{command_text(arguments)}: no answer within {max(0.0, within_s):.3g} s") from None
     finally:
         command.kill()
 
