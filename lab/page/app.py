@@ -22,7 +22,6 @@ from starlette.routing import Route
 
 from lab import ROOT
 from lab.errors import ProfileError, SluiceError, StackError
-from lab.monitor import CLOCK
 from lab.page.choice import (
     Catalogue,
     Choice,
@@ -219,7 +218,7 @@ async def metrics(server: Server, request: Request) -> Response:
     server.hub.look()
     run, suite = server.hub.watch.run, server.hub.watch.suite
     variant = run.folder.parent.name if run and suite else ""
-    content, content_type = exposition(run, variant, CLOCK.now_s(), request.headers.get("accept", ""))
+    content, content_type = exposition(run, variant, run.now_s if run else 0.0, request.headers.get("accept", ""))
     return Response(content, media_type=content_type)
 
 

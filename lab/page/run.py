@@ -1,5 +1,6 @@
 """One run as the page shows it: where it is, its last ten minutes as points, what limits it, and its charts."""
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from lab.records.progress import Progress
 from lab.records.samples import Sample
 from lab.run.progress import FILE
 
+SAMPLES = "samples.ndjson"
 SHOWN_S = 600.0
 """Points that are kept: the last ten minutes."""
 KEPT_SAMPLES = 100
@@ -54,7 +56,7 @@ class RunView:
     _progress_ns: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._tail = SampleTail(self.folder / "samples.ndjson")
+        self._tail = SampleTail(self.folder / SAMPLES)
 
     def look(self) -> tuple[list[LivePoint], bool]:
         """Read what has been written since the last look: the new points, and whether anything else has changed."""
@@ -118,6 +120,16 @@ class RunView:
     def newest(self) -> Sample | None:
         """The newest sample; `None` before the first one."""
         return self._samples[-1] if self._samples else None
+
+    @property
+    def now_s(self) -> float:
+        """Seconds since the epoch by the clock of the run, which goes on where the machine's is set or stood still."""
+        now_s = time.time()
+        if self.newest is None:
+            return now_s
+        with contextlib.suppress(OSError):
+            return self.newest.at_s + now_s - (self.folder / SAMPLES).stat().st_mtime
+        return now_s
 
     @property
     def is_alive(self) -> bool:
@@ -211,9 +223,10 @@ class RunView:
 OF_PROGRESS = {"phase", "step", "done", "total", "detail", "ended", "reason", "updated_s"}
 
 
-def left_s(progress: Progress, now_s: float | None = None) -> float | None:
+def left_s(progress: Progress) -> float | None:
     """Time left of a step at its pace so far, in seconds; `None` where that is not known."""
-    spent_s = (time.time() if now_s is None else now_s) - progress.step_started_s
+    # Both by the clock of the run: this process's may have been set meanwhile.
+    spent_s = progress.updated_s - progress.step_started_s
     if not progress.total or not progress.done or spent_s <= 0:
         return None
     return max(0.0, spent_s / progress.done * (progress.total - progress.done))

@@ -1,6 +1,8 @@
 """The page's addresses, and what each answers."""
 
 import asyncio
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from lab.page import hub
 from lab.page.app import Server, app, differences
 from lab.page.commands import Starter
 from lab.page.security import OF_A_REPORT, OF_THE_PAGE, Access
+from tests.unit.analysis.synthetic import Truth, samples
 from tests.unit.messages import MakeMessage, Naming
-from tests.unit.page.run_folders import begun
+from tests.unit.page.run_folders import append, begun
 
 ACCESS = Access("127.0.0.1", 41833, "token")
 WRITES = {"Origin": "http://127.0.0.1:41833", "X-Sluice-Token": "token"}
@@ -280,3 +283,12 @@ def test_prometheus_reads_the_newest_run(browser: Browser, server: Server) -> No
     answer = browser.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
     assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
     assert 'run="20260101-000007"' in answer.text
+
+
+def test_prometheus_gets_figures_though_the_clock_was_set(browser: Browser, server: Server) -> None:
+    """A page stays for weeks: samples are as old as their file, not as their instant, here weeks away."""
+    folder = begun(server.history.tree.runs / "quickstart" / "20260101-000007")
+    append(folder, *[sample for sample in samples(Truth()) if sample.phase == "load"])
+    assert "sluice_lag_records{" in browser.get("/metrics").text
+    os.utime(folder / "samples.ndjson", times=(time.time() - 60,) * 2)
+    assert "sluice_lag_records{" not in browser.get("/metrics").text
