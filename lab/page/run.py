@@ -173,7 +173,7 @@ class RunView:
     def _span(self) -> str:
         """Heading of the charts: how long their points last."""
         lasts_s = self.points[-1].at_s - self.points[0].at_s if self.points else 0.0
-        return "The last ten minutes" if lasts_s >= SHOWN_S / 2 else f"The last {duration(round(lasts_s))}"
+        return "The last ten minutes" if lasts_s >= SHOWN_S - 30 else f"The last {duration(round(lasts_s))}"
 
     @property
     def _product(self) -> str:

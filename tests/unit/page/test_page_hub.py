@@ -401,9 +401,16 @@ def test_a_phase_in_which_a_run_broke_off_has_no_check_mark(tmp_path: Path, ende
 
 
 def test_the_charts_say_how_long_they_last(tmp_path: Path) -> None:
-    """A run of twelve seconds has no last ten minutes."""
+    """A run of twelve seconds has no last ten minutes, and one of five and a half has not either."""
     folder = begun(tmp_path / "quickstart" / "20260101-000007")
-    append(folder, *samples(Truth())[:13])
+    seen = samples(Truth())[:13]
+    append(folder, *seen)
     watch = watch_of(tmp_path)
     watch.look()
     assert watch.now()["run"]["state"]["span"] == f"The last {duration(12)}"
+    append(folder, seen[-1].model_copy(update={"at_s": seen[0].at_s + 330}))
+    watch.look()
+    assert watch.now()["run"]["state"]["span"] == f"The last {duration(330)}"
+    append(folder, seen[-1].model_copy(update={"at_s": seen[0].at_s + 598}))
+    watch.look()
+    assert watch.now()["run"]["state"]["span"] == "The last ten minutes"
