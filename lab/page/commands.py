@@ -112,6 +112,11 @@ class RunningCommand:
         """Check that the command has not ended."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """Its process; `None` before any was started."""
+        return self._process and self._process.pid
+
     def begin(self, arguments: tuple[str, ...]) -> None:
         """Start a command in the background; it has no page of its own.
 

@@ -2,6 +2,9 @@
 
 import asyncio
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import httpx
 import pytest
 
 from lab import ROOT
+from lab.identity import identity_of
 from lab.page import app as app_module
 from lab.page import hub
 from lab.page.app import Server, app, differences
@@ -275,6 +279,19 @@ def test_profiles_and_suites_are_listed(browser: Browser) -> None:
     assert browser.get("/api/profiles/aladin/static", headers=WRITES).json()["yaml"].startswith("question:")
     assert {"a-a"} <= {suite["name"] for suite in browser.get("/api/suites", headers=WRITES).json()}
     assert error_of(browser.get("/api/profiles/quikstart", headers=WRITES)) == (400, Naming("quikstart", "quickstart"))
+
+
+def test_no_other_run_is_stopped_than_the_one_that_a_browser_shows(
+    browser: Browser, server: Server, message: MakeMessage
+) -> None:
+    """The run that somebody is asked about may end, and another user's begin, before the answer."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        begun(server.history.tree.runs / "quickstart/20260101-000007", identity=identity_of(child.pid))
+        before, now = "quickstart/20260101-000006", "quickstart/20260101-000007"
+        assert error_of(browser.post(f"/api/stop?of={before}", headers=WRITES)) == (409, message(before))
+        assert child.poll() is None
+        assert browser.post(f"/api/stop?of={now}", headers=WRITES).json() == {"stopping": True}
+        assert child.wait() == -signal.SIGTERM
 
 
 def test_prometheus_reads_the_newest_run(browser: Browser, server: Server) -> None:
