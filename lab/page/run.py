@@ -145,7 +145,8 @@ class RunView:
         """State of the run, STATE of the contract; nearly empty for a run of an older version."""
         progress = self.progress
         known = progress.model_dump(include=OF_PROGRESS) if progress else dict.fromkeys(OF_PROGRESS)
-        limit = self._judgement.limit
+        judgement = self._judgement_now
+        limit = judgement.limit
         return known | {
             "phases": self._phases(),
             "span": self._span(),
@@ -156,10 +157,15 @@ class RunView:
             "limit": limit and {"stage": stage_text(limit.stage, self._product), "evidence": limit.evidence},
             "warnings": [
                 {"heading": warning.kind.heading, "seen": warning.seen, "remedy": warning.remedy}
-                for warning in self._judgement.warnings
+                for warning in judgement.warnings
             ],
             "pipeline": self._pipeline(),
         }
+
+    @property
+    def _judgement_now(self) -> Judgement:
+        """Judgement of the last seconds; nothing of a run that stands still, whose last seconds may be days ago."""
+        return self._judgement if self.is_alive else Judgement()
 
     def _phases(self) -> list[dict[str, Any]]:
         """Phases so far, each with how it went; one that the run broke off in has not gone well."""
@@ -182,7 +188,7 @@ class RunView:
     def _pipeline(self) -> dict[str, Any] | None:
         if not (self._profile and self._samples and self.points):
             return None
-        return pipeline(self._profile, list(self._samples), self.points[-1], self._judgement)
+        return pipeline(self._profile, list(self._samples), self.points[-1], self._judgement_now)
 
     def charts(self) -> dict[str, Spec]:
         """The charts of the run."""

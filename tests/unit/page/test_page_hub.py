@@ -173,6 +173,21 @@ def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) ->
     assert (state["ended"], state["alive"], state["left_s"]) == (None, False, None)
 
 
+@pytest.mark.parametrize("how", [{"identity": replace(identity_of(), start_ticks=7)}, {"ended": "interrupted"}])
+def test_a_run_that_has_broken_off_in_its_load_is_not_limited_now(tmp_path: Path, how: dict[str, Any]) -> None:
+    """Its last ten seconds may be days ago when the page is opened."""
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    append(folder, *[sample for sample in samples(Truth(throttled_ms_per_tick=503)) if sample.phase == "load"])
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert state_of(watch)["limit"] is not None
+    goes_on(folder, **how)
+    watch.look()
+    state = state_of(watch)
+    assert (state["limit"], state["warnings"]) == (None, [])
+    assert (state["pipeline"]["slow"], state["pipeline"]["why"]) == (None, None)
+
+
 def test_the_end_of_the_process_is_told_though_nothing_was_written(tmp_path: Path) -> None:
     """As after kill -9."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
