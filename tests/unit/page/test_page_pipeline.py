@@ -80,6 +80,26 @@ def test_a_node_has_the_growth_since_the_reading_before() -> None:
     assert (node["write_queue"], node["cpu_percent"], node["heap_percent"]) == (3, 80, 27.9)
 
 
+def test_the_rate_of_a_node_is_by_when_its_counters_were_read() -> None:
+    """A slow server answers late: 1006 documents in the two seconds from its answer to the next one's."""
+    seen = in_the_middle(Truth())
+    late_s = {seen[-1].at_s: 1.0}
+
+    def counted(sample: Sample) -> dict[str, Any]:
+        assert sample.elasticsearch is not None
+        index_total = 1006 if sample.at_s in late_s else 0
+        node = sample.elasticsearch.nodes["elasticsearch-1"].model_copy(update={"index_total": index_total})
+        read_s = sample.at_s + late_s.get(sample.at_s, 0.0)
+        return {
+            "elasticsearch": sample.elasticsearch.model_copy(
+                update={"nodes": {"elasticsearch-1": node}, "read_s": read_s}
+            )
+        }
+
+    (node,) = picture(with_samples(seen, counted))["nodes"]
+    assert node["rate"] == 503.0
+
+
 def test_the_slow_place_has_its_reason_beside_it() -> None:
     """The same sentence as the limit."""
     shown = picture(in_the_middle(Truth(throttled_ms_per_tick=503)))
