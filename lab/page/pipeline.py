@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lab.analysis.figures.rates import growth, rate_per_s, read_s
+from lab.monitor.connect import EVERY
 from lab.page.points import LivePoint
 from lab.page.so_far import Judgement, last_seconds
 from lab.profiles import Profile
@@ -24,7 +25,8 @@ def pipeline(profile: Profile, samples: Sequence[Sample], point: LivePoint, judg
     return {
         "producers": producers(profile, window, point),
         "topic": topic(window),
-        "tasks": tasks(window),
+        # A connector is not asked at each tick: with seldom ticks, ten seconds may hold no answer.
+        "tasks": tasks(max(window, tuple(samples[-3 * EVERY :]), key=len)),
         "bulk": bulk(window),
         "nodes": nodes(window),
         "slow": judgement.slow,

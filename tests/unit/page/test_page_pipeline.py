@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lab.monitor.connect import EVERY
 from lab.page.pipeline import pipeline
 from lab.page.points import points_of
 from lab.page.so_far import judged
@@ -46,6 +47,15 @@ def test_tasks_are_as_they_were_last_seen() -> None:
     seen[-2] = seen[-2].model_copy(update={"connector": ConnectorSample(state="RUNNING", tasks=(failed,))})
     assert picture(seen)["tasks"] == [{"id": 0, "state": "FAILED", "worker": "a:1", "reason": "gave up"}]
     assert picture(in_the_middle(Truth()))["tasks"] == []
+
+
+def test_tasks_are_there_between_two_questions_that_are_far_apart() -> None:
+    """At a sample each ten seconds, a connector is asked twice a minute; the page would say that none is running."""
+    seen = in_the_middle(Truth())
+    seen = [sample.model_copy(update={"at_s": seen[0].at_s + 10 * place}) for place, sample in enumerate(seen)]
+    task = TaskSample(id=0, state="RUNNING", worker="a:1")
+    seen[-EVERY] = seen[-EVERY].model_copy(update={"connector": ConnectorSample(state="RUNNING", tasks=(task,))})
+    assert [each["state"] for each in picture(seen)["tasks"]] == ["RUNNING"]
 
 
 def test_bulk_requests_are_counted_and_their_means_are_of_the_last_seconds() -> None:
