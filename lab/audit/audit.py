@@ -157,7 +157,7 @@ class Audit:
         self._note(self.plan.pipeline.doubt)
         if name := self.plan.pipeline.dead_letters:
             letters, nameless = self.plan.topic.letters(name)
-            self._store.add("letters", [(*place, letter.reason) for place, letter in letters.items()])
+            self._store.add("letters", [(*place, each.reason, each.timestamp_ms) for place, each in letters.items()])
             if nameless:
                 self._note(
                     f"{nameless:,} dead letters do not name their record, which counts as missing: set "

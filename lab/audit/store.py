@@ -24,7 +24,7 @@ TABLES = """
 CREATE TABLE IF NOT EXISTS records (id VARCHAR, partition INTEGER, "offset" BIGINT, version BIGINT,
     timestamp_ms BIGINT, hash VARCHAR, tombstone BOOLEAN, newer BOOLEAN);
 CREATE TABLE IF NOT EXISTS documents (id VARCHAR, index_name VARCHAR, version BIGINT, seq_no BIGINT, hash VARCHAR);
-CREATE TABLE IF NOT EXISTS letters (partition INTEGER, "offset" BIGINT, reason VARCHAR);
+CREATE TABLE IF NOT EXISTS letters (partition INTEGER, "offset" BIGINT, reason VARCHAR, written_ms BIGINT);
 CREATE TABLE IF NOT EXISTS committed (partition INTEGER, "offset" BIGINT);
 CREATE TABLE IF NOT EXISTS suspects (id VARCHAR);
 CREATE TABLE IF NOT EXISTS notes (name VARCHAR PRIMARY KEY, text VARCHAR);
@@ -32,13 +32,14 @@ CREATE TABLE IF NOT EXISTS notes (name VARCHAR PRIMARY KEY, text VARCHAR);
 DTYPES = {
     "records": ("O", "i4", "i8", "i8", "i8", "O", "?", "?"),
     "documents": ("O", "O", "i8", "i8", "O"),
-    "letters": ("i4", "i8", "O"),
+    "letters": ("i4", "i8", "O", "i8"),
     "committed": ("i4", "i8"),
     "suspects": ("O",),
 }
 JUDGED_ROWS = """
 SELECT r.*, l.reason, coalesce(r."offset" >= c."offset", false) AS open
-FROM records r LEFT JOIN letters l USING (partition, "offset") LEFT JOIN committed c USING (partition)
+FROM records r LEFT JOIN letters l ON l.partition = r.partition AND l."offset" = r."offset"
+    AND l.written_ms >= r.timestamp_ms LEFT JOIN committed c ON c.partition = r.partition
 """
 COMPARED = f"""
 WITH r AS (

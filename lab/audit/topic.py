@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
+
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
 from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record
 from lab.audit.index import Contents, Pace
@@ -13,7 +15,7 @@ from lab.errors import ProfileError
 from lab.replay.dead_letters import Letter, letter_of
 
 BATCH = 50_000
-LAST_OFFSET = (1 << 63) - 1
+LAST_OFFSET = LATEST_MS = (1 << 63) - 1
 SAMPLED = 300
 
 Offsets = Mapping[int, int]
@@ -173,7 +175,12 @@ class Topic:
             yield [row_of(record, inside, rule, contents) for record in batch]
 
     def letters(self, name: str) -> tuple[dict[tuple[int, int], Letter], int]:
-        """Dead letters of this topic by partition and offset, the last of each, and how many name no record."""
+        """Dead letters of this topic by partition and offset, the last of each, and how many name no record.
+
+        A letter has the time of its record (`report` of `DeadLetterQueueReporter` in Kafka Connect): one from before
+        the record that is at its place now is of a topic of this name that was deleted. Where the broker gives letters
+        their time, that says nothing, and they are as new as can be.
+        """
         letters: dict[tuple[int, int], Letter] = {}
         nameless = 0
         for message in self._kafka.records(name):
@@ -183,9 +190,12 @@ class Topic:
             except ProfileError:
                 nameless += 1
                 continue
+            if message.timestamp()[0] == TIMESTAMP_LOG_APPEND_TIME:
+                letter = replace(letter, timestamp_ms=LATEST_MS)
             for place in (letter.origin, letter.refused_at):
-                if place.topic == self.name:
-                    letters[place.partition, place.offset] = letter
+                at = place.partition, place.offset
+                if place.topic == self.name and (at not in letters or letters[at].timestamp_ms <= letter.timestamp_ms):
+                    letters[at] = letter
         return letters, nameless
 
 

@@ -217,6 +217,8 @@ class Scene:
         name, *columns = row_of(record, self.inside, self.rule, contents)
         partition, offset = record.place.partition, record.place.offset
         letter = letters.get((partition, offset))
+        if letter and letter.timestamp_ms < record.timestamp_ms:
+            letter = None
         committed = self.committed.get(partition, 0) if self.pipeline.group else None
         is_open = committed is not None and offset >= committed
         row = replace(Row(*columns), reason=letter.reason if letter else None, is_open=is_open)

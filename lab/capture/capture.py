@@ -65,7 +65,6 @@ class Capture:
     ended: str = "whole"
     _first_ms: int = 1 << 63
     _last_ms: int = 0
-    _read: int = 0
 
     def write(self, path: Path, *, allow_unused: bool = False) -> dict[str, Any]:
         """Write the slice; what its header says of it. Ctrl-C ends it with what there is.
@@ -103,7 +102,6 @@ class Capture:
 
     def _take_all(self, bounds: Spans, writer: SliceWriter) -> None:
         extent, kafka = self.extent, self.kafka
-        started_s = self.clock()
         chosen = extent.partitions or bounds.keys()
         if extent.follow_s is None:
             spans = {number: bounds[number] for number in chosen}
@@ -115,8 +113,9 @@ class Capture:
                 spans = {number: (begin, min(end, last[number])) for number, (begin, end) in spans.items()}
             begins = {number: begin for number, (begin, _) in spans.items()}
             ends = {number: end for number, (_, end) in spans.items()}
-            self._take(kafka.records(extent.topic, begins, ends), writer, started_s)
+            self._take(kafka.records(extent.topic, begins, ends), writer)
             return
+        started_s = self.clock()
         read_to = {number: bounds[number][1] for number in chosen}
         while self.ended == "whole":
             is_last = self.clock() - started_s >= extent.follow_s
@@ -125,20 +124,26 @@ class Capture:
             ends = {number: end for number, end in ends.items() if number in (extent.partitions or ends)}
             if gone := read_to.keys() - ends.keys():
                 raise StackError(f"topic {extent.topic}: partition {min(gone)} was deleted while it was read")
-            self._take(kafka.records(extent.topic, read_to, ends), writer, started_s)
+            if shorter := [number for number, end in read_to.items() if ends[number] < end]:
+                raise StackError(
+                    f"topic {extent.topic}: partition {min(shorter)} has lost records while it was read, as of a topic "
+                    "that is made anew"
+                )
+            self._take(kafka.records(extent.topic, read_to, ends), writer)
             read_to = ends
             if is_last:
                 return
             self.on_progress(writer.records)
             self.sleep(max(0.0, min(POLL_S, started_s + extent.follow_s - self.clock())))
 
-    def _take(self, messages: Iterable[Message], writer: SliceWriter, started_s: float) -> None:
+    def _take(self, messages: Iterable[Message], writer: SliceWriter) -> None:
         extent = self.extent
-        for message in messages:
+        # From now on: a topic that was silent for a while is read no faster after it.
+        started_s = self.clock()
+        for number, message in enumerate(messages, 1):
             record = self.redaction.apply(record_of(message))
             begin, _ = self.spans.get(message.partition() or 0, (message.offset() or 0, 0))
             self.spans[message.partition() or 0] = (begin, (message.offset() or 0) + 1)
-            self._read += 1
             if record is not None:
                 writer.add(record)
                 self._first_ms = min(self._first_ms, record.timestamp_ms)
@@ -147,13 +152,14 @@ class Capture:
             if writer.records == extent.most:
                 self.ended = "documents"
                 return
-            if extent.rate_per_s and (ahead_s := started_s + self._read / extent.rate_per_s - self.clock()) > 0:
+            if extent.rate_per_s and (ahead_s := started_s + number / extent.rate_per_s - self.clock()) > 0:
                 self.sleep(ahead_s)
 
     def _about(self, partitions: int) -> dict[str, Any]:
         return {
             "topic": self.extent.topic,
-            "partitions": partitions,
+            # Some may have been added meanwhile.
+            "partitions": max(partitions, max(self.spans, default=0) + 1),
             "offsets": {str(number): list(span) for number, span in sorted(self.spans.items())},
             "first": instant_text(self._first_ms),
             "last": instant_text(self._last_ms),

@@ -8,10 +8,12 @@ from lab.records.samples import KafkaSample
 
 LATEST = -1
 """The timestamp by which Kafka's protocol asks for the end of a partition."""
+LIST_EVERY = 30
+"""Readings: partitions may be added to a topic, and their records would be in no lag."""
 
 
 class KafkaReader:
-    """Reads the offsets of one topic, or of several; two requests per reading.
+    """Reads the offsets of one topic, or of several; two requests per reading, and now and then a third.
 
     It asks as a consumer that never joins its group and reads no record: the group's members do not notice. The admin
     client would be the natural one to ask, but librdkafka ends the whole program (as of 2.16, a segmentation fault)
@@ -30,6 +32,7 @@ class KafkaReader:
         self._topics = topic.split(",")
         self._timeout_s = timeout_s
         self._partitions: list[tuple[str, int]] = []
+        self._readings = 0
         self._consumer = Consumer(
             {
                 **(client or {}),
@@ -55,6 +58,9 @@ class KafkaReader:
         Raises:
             KafkaException: As for each of them.
         """
+        if self._readings % LIST_EVERY == 0:
+            self._partitions = []
+        self._readings += 1
         committed = self.committed_offsets()
         ends = self.end_offsets()
         return KafkaSample(

@@ -22,7 +22,6 @@ from starlette.routing import Route
 
 from lab import ROOT
 from lab.errors import ProfileError, SluiceError, StackError
-from lab.monitor import CLOCK
 from lab.page.choice import (
     Catalogue,
     Choice,
@@ -58,6 +57,8 @@ TYPES = {
 MOST_BODY_BYTES = 65_536
 BODY_WITHIN_S = 10.0
 MOST_COMPARED = 6
+MOST_NAMED = 200
+"""Characters of a name that a message repeats."""
 COMPARED_WITHIN_S = 60.0
 """All comparisons of one answer, each of which is a process."""
 REFRESH_S = 0.5
@@ -219,7 +220,7 @@ async def metrics(server: Server, request: Request) -> Response:
     server.hub.look()
     run, suite = server.hub.watch.run, server.hub.watch.suite
     variant = run.folder.parent.name if run and suite else ""
-    content, content_type = exposition(run, variant, CLOCK.now_s(), request.headers.get("accept", ""))
+    content, content_type = exposition(run, variant, run.now_s if run else 0.0, request.headers.get("accept", ""))
     return Response(content, media_type=content_type)
 
 
@@ -377,11 +378,18 @@ async def start(server: Server, request: Request) -> Response:
     return await server.choices.answer(request, make)
 
 
-async def stop(server: Server, _request: Request) -> Response:
-    """Stop the run that the page has started, or else the one under way."""
-    if server.running.stop():
+async def stop(server: Server, request: Request) -> Response:
+    """Stop what the browser shows; or where it names nothing, what the page has started, or else the run under way.
+
+    Raises:
+        BusyError: Nothing is under way, or something else by now, which somebody else may have started.
+    """
+    of, progress, watch = request.query_params.get("of"), server.run_under_way(), server.hub.watch
+    if of and of not in {view.name for view in (watch.suite, watch.run) if view}:
+        raise BusyError(f"{of[:MOST_NAMED]}: is not what is under way now; nothing was stopped")
+    began = watch.run.progress if of and watch.run else None
+    if (began is None or began.identity.pid == server.running.pid) and server.running.stop():
         return json({"stopping": True})
-    progress = server.run_under_way()
     if progress is None:
         raise BusyError("no run is under way")
     stop_run(progress)

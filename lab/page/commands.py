@@ -112,6 +112,11 @@ class RunningCommand:
         """Check that the command has not ended."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """Its process; `None` before any was started."""
+        return self._process and self._process.pid
+
     def begin(self, arguments: tuple[str, ...]) -> None:
         """Start a command in the background; it has no page of its own.
 
@@ -245,7 +250,7 @@ async def answer_of(
         async with asyncio.timeout(max(0.0, within_s)):
             return await asyncio.get_running_loop().run_in_executor(None, command.run)
     except TimeoutError:
-        raise StackError(f"{command_text(arguments)}: no answer within {ANSWER_WITHIN_S:g} s") from None
+        raise StackError(f"{command_text(arguments)}: no answer within {max(0.0, within_s):.3g} s") from None
     finally:
         command.kill()
 

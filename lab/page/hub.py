@@ -200,7 +200,7 @@ class Watch:
             "page": self.page,
             "child": self._child,
             "trouble": self.trouble,
-            "server_s": time.time(),
+            "server_s": run.now_s if run else time.time(),
         }
 
 

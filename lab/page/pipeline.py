@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lab.analysis.figures.rates import growth, rate_per_s
+from lab.analysis.figures.rates import growth, rate_per_s, read_s
+from lab.monitor.connect import EVERY
 from lab.page.points import LivePoint
 from lab.page.so_far import Judgement, last_seconds
 from lab.profiles import Profile
@@ -24,7 +25,8 @@ def pipeline(profile: Profile, samples: Sequence[Sample], point: LivePoint, judg
     return {
         "producers": producers(profile, window, point),
         "topic": topic(window),
-        "tasks": tasks(window),
+        # A connector is not asked at each tick: with seldom ticks, ten seconds may hold no answer.
+        "tasks": tasks(max(window, tuple(samples[-3 * EVERY :]), key=len)),
         "bulk": bulk(window),
         "nodes": nodes(window),
         "slow": judgement.slow,
@@ -103,7 +105,7 @@ def nodes(window: Sequence[Sample]) -> list[Stage]:
         return []
     before = read[-2] if len(read) > 1 else None
     earlier = before.elasticsearch.nodes if before and before.elasticsearch else {}
-    elapsed_s = read[-1].at_s - before.at_s if before else 0.0
+    elapsed_s = read_s(read[-1]) - read_s(before) if before else 0.0
     return [node(name, now, earlier.get(name), elapsed_s) for name, now in sorted(read[-1].elasticsearch.nodes.items())]
 
 

@@ -1,5 +1,6 @@
 """One run as the page shows it: where it is, its last ten minutes as points, what limits it, and its charts."""
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from lab.records.progress import Progress
 from lab.records.samples import Sample
 from lab.run.progress import FILE
 
+SAMPLES = "samples.ndjson"
 SHOWN_S = 600.0
 """Points that are kept: the last ten minutes."""
 KEPT_SAMPLES = 100
@@ -54,7 +56,7 @@ class RunView:
     _progress_ns: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._tail = SampleTail(self.folder / "samples.ndjson")
+        self._tail = SampleTail(self.folder / SAMPLES)
 
     def look(self) -> tuple[list[LivePoint], bool]:
         """Read what has been written since the last look: the new points, and whether anything else has changed."""
@@ -120,6 +122,16 @@ class RunView:
         return self._samples[-1] if self._samples else None
 
     @property
+    def now_s(self) -> float:
+        """Seconds since the epoch by the clock of the run, which goes on where the machine's is set or stood still."""
+        now_s = time.time()
+        if self.newest is None:
+            return now_s
+        with contextlib.suppress(OSError):
+            return self.newest.at_s + now_s - (self.folder / SAMPLES).stat().st_mtime
+        return now_s
+
+    @property
     def is_alive(self) -> bool:
         """Check that the process of the run is alive, and still the one that began it."""
         return self.progress is not None and self.progress.ended is None and self.has_process
@@ -133,7 +145,8 @@ class RunView:
         """State of the run, STATE of the contract; nearly empty for a run of an older version."""
         progress = self.progress
         known = progress.model_dump(include=OF_PROGRESS) if progress else dict.fromkeys(OF_PROGRESS)
-        limit = self._judgement.limit
+        judgement = self._judgement_now
+        limit = judgement.limit
         return known | {
             "phases": self._phases(),
             "span": self._span(),
@@ -144,10 +157,15 @@ class RunView:
             "limit": limit and {"stage": stage_text(limit.stage, self._product), "evidence": limit.evidence},
             "warnings": [
                 {"heading": warning.kind.heading, "seen": warning.seen, "remedy": warning.remedy}
-                for warning in self._judgement.warnings
+                for warning in judgement.warnings
             ],
             "pipeline": self._pipeline(),
         }
+
+    @property
+    def _judgement_now(self) -> Judgement:
+        """Judgement of the last seconds; nothing of a run that stands still, whose last seconds may be days ago."""
+        return self._judgement if self.is_alive else Judgement()
 
     def _phases(self) -> list[dict[str, Any]]:
         """Phases so far, each with how it went; one that the run broke off in has not gone well."""
@@ -161,7 +179,7 @@ class RunView:
     def _span(self) -> str:
         """Heading of the charts: how long their points last."""
         lasts_s = self.points[-1].at_s - self.points[0].at_s if self.points else 0.0
-        return "The last ten minutes" if lasts_s >= SHOWN_S / 2 else f"The last {duration(round(lasts_s))}"
+        return "The last ten minutes" if lasts_s >= SHOWN_S - 30 else f"The last {duration(round(lasts_s))}"
 
     @property
     def _product(self) -> str:
@@ -170,7 +188,7 @@ class RunView:
     def _pipeline(self) -> dict[str, Any] | None:
         if not (self._profile and self._samples and self.points):
             return None
-        return pipeline(self._profile, list(self._samples), self.points[-1], self._judgement)
+        return pipeline(self._profile, list(self._samples), self.points[-1], self._judgement_now)
 
     def charts(self) -> dict[str, Spec]:
         """The charts of the run."""
@@ -211,9 +229,10 @@ class RunView:
 OF_PROGRESS = {"phase", "step", "done", "total", "detail", "ended", "reason", "updated_s"}
 
 
-def left_s(progress: Progress, now_s: float | None = None) -> float | None:
+def left_s(progress: Progress) -> float | None:
     """Time left of a step at its pace so far, in seconds; `None` where that is not known."""
-    spent_s = (time.time() if now_s is None else now_s) - progress.step_started_s
+    # Both by the clock of the run: this process's may have been set meanwhile.
+    spent_s = progress.updated_s - progress.step_started_s
     if not progress.total or not progress.done or spent_s <= 0:
         return None
     return max(0.0, spent_s / progress.done * (progress.total - progress.done))

@@ -152,7 +152,9 @@ class SuiteView:
         if plan.minutes is None:
             return None
         last_s = self._ended[-1].ended_s if self._ended else plan.started_s
-        return max(0.0, 60 * plan.minutes - taken_s(self._ended) - min(INTERRUPTED_S, time.time() - last_s))
+        # A clock that was set back since then tells nothing of the time since then.
+        since_s = min(INTERRUPTED_S, max(0.0, time.time() - last_s))
+        return max(0.0, 60 * plan.minutes - taken_s(self._ended) - since_s)
 
 
 def changed_ns(path: Path) -> int:

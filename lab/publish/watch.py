@@ -146,6 +146,14 @@ class Watch:
             with self._sampler(sources, file):
                 while not stop.wait(self._interval_s) and self._pipeline.current_run() in (None, run):
                     self._send(feed, sources, run)
+            self._send_last(feed, run)
+
+    def _send_last(self, feed: "SampleFeed", run: CurrentRun) -> None:
+        """Send what was written since the last sending: the folder of the samples goes with its run."""
+        try:
+            feed.send_samples({})
+        except StackError as error:
+            self._log_once(f"{error}; the last samples of {self._profile} {run.run_id} are lost")
 
     def _send(self, feed: "SampleFeed", sources: Sources, run: CurrentRun) -> None:
         try:

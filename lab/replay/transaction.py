@@ -1,5 +1,6 @@
 """Records into a topic and the mark of what they replay, both or neither: nothing is sent twice, even after a kill."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -93,7 +94,9 @@ class MarkedWriter:
                 self._producer.send_offsets_to_transaction(offsets, group, ANSWER_WITHIN_S)
             self._producer.commit_transaction(ANSWER_WITHIN_S)
         except KafkaException as error:
-            self._producer.abort_transaction(ANSWER_WITHIN_S)
+            # Brokers that are away take no word of it either: they end it by themselves.
+            with contextlib.suppress(KafkaException):
+                self._producer.abort_transaction(ANSWER_WITHIN_S)
             raise StackError(f"Kafka: the dead letters cannot be sent ({error.args[0].str()})") from error
         return ends
 

@@ -101,7 +101,7 @@ function showProgress(state) {
 function showLimit(state) {
   const { limit } = state;
   const text = limit ? [limit.stage, limit.evidence] : ["", ""];
-  reveal(find("now-limit"), !state.ended && Boolean(limit || state.phase === "load"));
+  reveal(find("now-limit"), !state.ended && state.alive && Boolean(limit || state.phase === "load"));
   rebuild(find("now-limit"), text, () => limit
     ? ["Limited by ", make("strong", {}, limit.stage), `: ${limit.evidence}`]
     : ["Limit not identified in the last 10 s."]);

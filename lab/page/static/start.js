@@ -9,7 +9,7 @@ const TYPING_MS = 300;
 
 const known = { run: null, suite: null };
 const rows = [];
-let made = 0, typing, checking = new AbortController();
+let made = 0, stopped = "", typing, checking = new AbortController();
 
 /** Binds both dialogs. `started` is called once a run has been started. */
 export function bind(started) {
@@ -33,6 +33,7 @@ export function offer(model) {
   reveal(find("open-start"), !isBusy && !(page?.ends_with_it && !run));
   reveal(find("open-stop"), isBusy && mayWrite());
   const what = model.isStarting() ? child.command : runningOf(suite) ? `the suite ${suite.name}` : run ? `the run ${run.profile} ${run.id}` : "the run";
+  stopped = model.isStarting() ? "" : (runningOf(suite) ? suite : run)?.folder ?? "";
   say(find("stop-words"), `This stops ${what}. What it has measured so far stays in its folder, marked as interrupted.`);
 }
 
@@ -162,7 +163,7 @@ async function start(started) {
 async function stop() {
   find("stop-go").disabled = true;
   try {
-    await write("/api/stop", {});
+    await write(`/api/stop?of=${encodeURIComponent(stopped)}`, {});
     find("stop").close();
   } catch (error) {
     say(find("stop-wrong"), sentence(error.message));

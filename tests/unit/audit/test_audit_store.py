@@ -36,7 +36,7 @@ def test_ids_as_they_should_be_are_counted_and_others_come_back(store: Store) ->
     store.add("records", [*records, record("b", 9, dead=True), record("g", 29), record(None, 31)])
     store.add("documents", [document("a", 1), document("d", 0), document("x", 1), document("h", 7)])
     store.add("documents", [document("h", 7, index="books-2")])
-    store.add("letters", [(0, 5, "status 400")])
+    store.add("letters", [(0, 5, "status 400", 1005)])
     store.add("committed", [(0, 23)])
 
     fates = store.compare(Terms())
@@ -51,6 +51,15 @@ def test_ids_as_they_should_be_are_counted_and_others_come_back(store: Store) ->
     assert [each.index for each in odd["h"][1]] == ["books", "books-2"]
     assert odd["x"] == ([], [Stored("books", 1, 7)])
     assert list(store.without_id()) == [Row(0, 31, 31, 1031, is_open=True)]
+
+
+@pytest.mark.parametrize(("written_ms", "reason"), [(1004, None), (1005, "status 400"), (1006, "status 400")])
+def test_a_letter_from_before_a_record_is_not_of_it(store: Store, written_ms: int, reason: str | None) -> None:
+    """It is of a topic of the same name that was deleted, and would hide that the record is missing."""
+    store.add("records", [record("a", 5)])
+    store.add("letters", [(0, 5, "status 400", written_ms)])
+    store.compare(Terms())
+    assert [rows for _, rows, _ in store.odd()] == [[Row(0, 5, 5, 1005, reason=reason)]]
 
 
 @pytest.mark.parametrize(("content", "is_odd"), [("same", False), (None, False), ("other", True)])
@@ -118,7 +127,7 @@ def test_tombstones_that_tell_nothing_are_not_counted(store: Store) -> None:
     store.add("records", [each for each in tombstones if each[0] != "in flight"])
     store.add("records", [record("in flight", 50, dead=True)])
     store.add("committed", [(0, 50)])
-    store.add("letters", [(0, 13, "status 400")])
+    store.add("letters", [(0, 13, "status 400", 1013)])
     store.add("documents", [document(name, 1) for name in ("kept", "in flight", "dead")])
     assert store.deleted_share() == (2, 1)
 

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import pytest
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
 from lab.audit.ids import rule_called
 from lab.audit.index import Pace
-from lab.audit.topic import Range, Topic
-from lab.clients.kafka import KafkaTopics
+from lab.audit.topic import LATEST_MS, Range, Topic
+from lab.clients.kafka import WORKERS_HEADERS, KafkaTopics
 from lab.errors import ProfileError
 from tests.unit.messages import MakeMessage
 
@@ -18,6 +19,7 @@ class Message:
 
     def __init__(self, partition: int, offset: int) -> None:
         self.place = partition, offset
+        self.answers: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         answers = {
@@ -28,6 +30,7 @@ class Message:
             "value": b"{}",
             "headers": None,
             "timestamp": (1, 1000 * self.place[1]),
+            **self.answers,
         }
         return lambda: answers[name]
 
@@ -142,3 +145,29 @@ def test_a_sample_has_begin_and_end_of_what_is_committed(topic: Topic) -> None:
     """Records in flight would hide the rule of the ids."""
     offsets = [record.place.offset for record in topic.sample(Range({0: 0}, {0: 100}), {0: 60})]
     assert (min(offsets), max(offsets)) == (0, 59)
+
+
+def letter_at(offset: int, kind: int, time_ms: int) -> Message:
+    """The dead letter of a record of partition 0, with the time that its topic gives it."""
+    letter = Message(0, offset)
+    place = {"topic": b"books", "partition": b"0", "offset": b"%d" % offset}
+    letter.answers = {
+        "headers": [(WORKERS_HEADERS + name, value) for name, value in place.items()],
+        "timestamp": (kind, time_ms),
+    }
+    return letter
+
+
+def test_of_the_letters_of_a_place_the_newest_counts(monkeypatch: pytest.MonkeyPatch, topic: Topic) -> None:
+    """Whatever partition of the queue it is read from; one with the broker's time may be of any record."""
+    queue = [
+        letter_at(3, TIMESTAMP_CREATE_TIME, 3007),
+        letter_at(3, TIMESTAMP_CREATE_TIME, 7),
+        letter_at(5, TIMESTAMP_LOG_APPEND_TIME, 7),
+    ]
+    monkeypatch.setattr(Kafka, "records", lambda *_: iter(queue))
+    letters, nameless = topic.letters("dlq")
+    assert ({place: letter.timestamp_ms for place, letter in letters.items()}, nameless) == (
+        {(0, 3): 3007, (0, 5): LATEST_MS},
+        0,
+    )

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from lab.audit.ids import Record
+from lab.audit.ids import Record, rule_called
 from lab.audit.judge import Row, Stored
-from lab.audit.trace import Step, Story, murmur2, partition_of, place_in
+from lab.audit.pipeline import Pipeline
+from lab.audit.topic import Range
+from lab.audit.trace import Scene, Step, Story, murmur2, partition_of, place_in
 from lab.clients.kafka import Place
 from lab.replay.dead_letters import Letter
 from tests.unit.messages import MakeMessage
@@ -66,3 +69,13 @@ def test_an_id_of_topic_partition_and_offset_names_a_place() -> None:
     """Any other text names none."""
     assert place_in("books+1+17") == Place("books", 1, 17)
     assert [place_in(text) for text in ("books", "a+b+c", "1+2")] == [None, None, None]
+
+
+@pytest.mark.parametrize(("written_ms", "is_rejected"), [(12, False), (13, True)])
+def test_a_record_has_no_letter_from_before_it(written_ms: int, *, is_rejected: bool) -> None:
+    """That is of a topic of the same name that was deleted."""
+    nobody: Any = None
+    scene = Scene(nobody, nobody, Range({1: 0}, {1: 100}), rule_called("key"), Pipeline("readers"), {1: 100})
+    letters = {(1, 13): replace(LETTER, timestamp_ms=written_ms)}
+    told = scene._step(NEW.record, None, letters)
+    assert (told.letter is not None, told.row.reason) == (is_rejected, "status 400" if is_rejected else None)

@@ -150,6 +150,23 @@ def test_partitions_that_are_added_are_followed_too(tmp_path: Path) -> None:
     assert sorted(captured(topic, tmp_path / "a.slz", Extent("orders", follow_s=1))) == [(1, 0), (1, 1)]
 
 
+def test_partitions_that_are_added_are_counted_in_the_header(tmp_path: Path) -> None:
+    """A rehearsal makes a topic with as many, which must have a place for each record."""
+    topic = PlayedTopic({0: 13}, later={0: 13, 1: 2})
+    captured(topic, tmp_path / "a.slz", Extent("orders", follow_s=1))
+    header = slice_header(str(tmp_path / "a.slz"))
+    assert header is not None
+    assert header["partitions"] == 2
+
+
+def test_a_topic_that_is_made_anew_while_it_is_followed_is_told(tmp_path: Path, message: MakeMessage) -> None:
+    """Its first records would be missing, and the others be taken for the next ones of the topic before."""
+    with pytest.raises(StackError) as ended:
+        captured(PlayedTopic({0: 13}, later={0: 3}), tmp_path / "a.slz", Extent("orders", follow_s=5))
+    assert str(ended.value) == message("orders", "partition 0", "made anew")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_topic_that_is_deleted_while_it_is_followed_is_named(tmp_path: Path, message: MakeMessage) -> None:
     """It may come back with other records."""
     with pytest.raises(StackError) as ended:
@@ -171,6 +188,22 @@ def test_no_more_records_are_read_than_the_rate_allows(tmp_path: Path) -> None:
     topic = PlayedTopic({0: 110})
     captured(topic, tmp_path / "a.slz", Extent("orders", rate_per_s=20))
     assert topic.now_s == pytest.approx(5)
+
+
+class LateTopic(PlayedTopic):
+    """A topic that is silent for a minute, and then gets 200 records at once."""
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+        self.ends = {0: 210} if self.now_s >= 60 else self.ends
+
+
+def test_a_silent_minute_makes_reading_no_faster(tmp_path: Path) -> None:
+    """The rate spares a broker at every instant, not on average."""
+    topic = LateTopic({0: 10})
+    assert len(captured(topic, tmp_path / "a.slz", Extent("orders", follow_s=60, rate_per_s=20))) == 200
+    assert topic.now_s == pytest.approx(60 + 200 / 20)
 
 
 def test_an_interruption_ends_a_slice_with_what_there_is(tmp_path: Path) -> None:

@@ -97,6 +97,16 @@ def test_partitions_are_asked_once_and_again_after_a_failure(reader_of: Any) -> 
     assert reader.read().partitions == {"books-0": (101, 97), "books-1": (103, 101)}
 
 
+def test_partitions_that_are_added_are_found_though_nothing_fails(reader_of: Any) -> None:
+    """Their records wait like any others: a lag without them would be too small for as long as the topic is watched."""
+    consumer = Consumer({0: 101}, {0: 97})
+    reader = reader_of(consumer)
+    reader.read()
+    consumer.end, consumer.committed_offsets = {0: 101, 1: 103}, {0: 97, 1: 0}
+    lags = [reader.read().lag_records for _ in range(kafka.LIST_EVERY)]
+    assert lags == [*[4] * (kafka.LIST_EVERY - 1), 107]
+
+
 def test_a_partition_that_is_not_answered_for_is_a_lost_reading(reader_of: Any) -> None:
     """Not an offset of zero."""
     consumer = Consumer({0: 101}, {0: 97})

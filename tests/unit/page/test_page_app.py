@@ -1,6 +1,11 @@
 """The page's addresses, and what each answers."""
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +13,15 @@ import httpx
 import pytest
 
 from lab import ROOT
+from lab.identity import identity_of
 from lab.page import app as app_module
 from lab.page import hub
 from lab.page.app import Server, app, differences
 from lab.page.commands import Starter
 from lab.page.security import OF_A_REPORT, OF_THE_PAGE, Access
+from tests.unit.analysis.synthetic import Truth, samples
 from tests.unit.messages import MakeMessage, Naming
-from tests.unit.page.run_folders import begun
+from tests.unit.page.run_folders import append, begun
 
 ACCESS = Access("127.0.0.1", 41833, "token")
 WRITES = {"Origin": "http://127.0.0.1:41833", "X-Sluice-Token": "token"}
@@ -274,9 +281,31 @@ def test_profiles_and_suites_are_listed(browser: Browser) -> None:
     assert error_of(browser.get("/api/profiles/quikstart", headers=WRITES)) == (400, Naming("quikstart", "quickstart"))
 
 
+def test_no_other_run_is_stopped_than_the_one_that_a_browser_shows(
+    browser: Browser, server: Server, message: MakeMessage
+) -> None:
+    """The run that somebody is asked about may end, and another user's begin, before the answer."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        begun(server.history.tree.runs / "quickstart/20260101-000007", identity=identity_of(child.pid))
+        before, now = "quickstart/20260101-000006", "quickstart/20260101-000007"
+        assert error_of(browser.post(f"/api/stop?of={before}", headers=WRITES)) == (409, message(before))
+        assert child.poll() is None
+        assert browser.post(f"/api/stop?of={now}", headers=WRITES).json() == {"stopping": True}
+        assert child.wait() == -signal.SIGTERM
+
+
 def test_prometheus_reads_the_newest_run(browser: Browser, server: Server) -> None:
     """In the format that it asks for."""
     begun(server.history.tree.runs / "quickstart" / "20260101-000007")
     answer = browser.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
     assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
     assert 'run="20260101-000007"' in answer.text
+
+
+def test_prometheus_gets_figures_though_the_clock_was_set(browser: Browser, server: Server) -> None:
+    """A page stays for weeks: samples are as old as their file, not as their instant, here weeks away."""
+    folder = begun(server.history.tree.runs / "quickstart" / "20260101-000007")
+    append(folder, *[sample for sample in samples(Truth()) if sample.phase == "load"])
+    assert "sluice_lag_records{" in browser.get("/metrics").text
+    os.utime(folder / "samples.ndjson", times=(time.time() - 60,) * 2)
+    assert "sluice_lag_records{" not in browser.get("/metrics").text

@@ -229,11 +229,11 @@ def test_a_short_command_ends_when_nobody_waits_for_it(program: Callable[[str], 
 
 
 def test_a_short_command_that_takes_too_long_is_given_up(program: Callable[[str], None], message: MakeMessage) -> None:
-    """With a sentence."""
+    """With a sentence that says how long it had: several share a minute."""
     program(WAITS)
     with pytest.raises(StackError) as error:
         asyncio.run(answer_of(lambda start: start(), ("compare",), within_s=0.3))
-    assert str(error.value) == message("./sluice compare")
+    assert str(error.value) == message("./sluice compare", "0.3 s")
 
 
 @pytest.mark.parametrize(

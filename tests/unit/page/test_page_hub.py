@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -9,17 +10,22 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
 
 from lab.analysis.result import analyse, write_result
+from lab.analysis.suite.folder import read_runs
 from lab.analysis.text import duration
 from lab.identity import identity_of
+from lab.page import suite as suite_module
 from lab.page.hub import MOST_BROWSERS, CrowdedError, Event, Hub, Watch
 from lab.page.points import points_of
+from lab.page.suite import SuiteView
 from lab.page.tree import RunTree
+from lab.suite.plan import taken_s
 from tests.unit.analysis.suite.suite_folders import AGAIN, small, suite_folder
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
 from tests.unit.messages import MakeMessage
@@ -110,7 +116,7 @@ def state_of(watch: Watch) -> dict[str, Any]:
 
 def test_the_state_says_how_far_how_long_still_and_what_limits(tmp_path: Path) -> None:
     """11 of 101 documents are done."""
-    folder = begun(tmp_path / "quickstart/20260101-000007", step_started_s=time.time() - 7)
+    folder = begun(tmp_path / "quickstart/20260101-000007", step_started_s=START_S)
     append(folder, *[sample for sample in samples(Truth(throttled_ms_per_tick=503)) if sample.phase == "load"])
     watch = watch_of(tmp_path)
     watch.look()
@@ -120,6 +126,39 @@ def test_the_state_says_how_far_how_long_still_and_what_limits(tmp_path: Path) -
     assert state["left_s"] == pytest.approx(7 * 90 / 11, rel=0.2)
     assert state["limit"]["stage"] == "merge throttling"
     assert state["pipeline"]["slow"] == "nodes"
+
+
+def test_the_time_left_is_by_the_clock_of_the_run(tmp_path: Path) -> None:
+    """That of the page may have been set since the step began, here by weeks, or have gone on while all slept."""
+    begun(tmp_path / "quickstart/20260101-000007", step_started_s=START_S, updated_s=START_S + 7)
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert state_of(watch)["left_s"] == pytest.approx(7 * 90 / 11)
+
+
+def test_what_a_phase_has_taken_so_far_is_by_the_clock_of_the_run(tmp_path: Path) -> None:
+    """Browsers take the difference of this instant and the phase's beginning."""
+    folder, seen = begun(tmp_path / "quickstart/20260101-000007"), samples(Truth())
+    append(folder, *seen)
+    os.utime(folder / "samples.ndjson", times=(time.time() - 3600,) * 2)
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert watch.now()["server_s"] == pytest.approx(seen[-1].at_s + 3600, abs=60)
+
+
+def test_a_clock_that_is_set_back_gives_a_suite_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its minutes are those of its plan at most."""
+    made = small(after=2)
+    folder = suite_folder(tmp_path / "suites/synthetic/20270115-080000", made)
+    plan = orjson.loads((folder / "plan.json").read_bytes())
+    (folder / "plan.json").write_bytes(orjson.dumps(plan | {"repeats": None, "minutes": 1000.0, "precision": 0.05}))
+    view = SuiteView(folder, "synthetic", tmp_path)
+    view.look()
+    before = read_runs(folder)
+    monkeypatch.setattr(suite_module, "time", SimpleNamespace(time=lambda: before[-1].ended_s - 3600))
+    shown = view.view(folder / "runs/aladin-static/20270115-090000")
+    assert shown is not None
+    assert shown["left_s"] == 60 * 1000.0 - taken_s(before)
 
 
 def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) -> None:
@@ -132,6 +171,21 @@ def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) ->
     watch.look()
     state = state_of(watch)
     assert (state["ended"], state["alive"], state["left_s"]) == (None, False, None)
+
+
+@pytest.mark.parametrize("how", [{"identity": replace(identity_of(), start_ticks=7)}, {"ended": "interrupted"}])
+def test_a_run_that_has_broken_off_in_its_load_is_not_limited_now(tmp_path: Path, how: dict[str, Any]) -> None:
+    """Its last ten seconds may be days ago when the page is opened."""
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    append(folder, *[sample for sample in samples(Truth(throttled_ms_per_tick=503)) if sample.phase == "load"])
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert state_of(watch)["limit"] is not None
+    goes_on(folder, **how)
+    watch.look()
+    state = state_of(watch)
+    assert (state["limit"], state["warnings"]) == (None, [])
+    assert (state["pipeline"]["slow"], state["pipeline"]["why"]) == (None, None)
 
 
 def test_the_end_of_the_process_is_told_though_nothing_was_written(tmp_path: Path) -> None:
@@ -362,9 +416,16 @@ def test_a_phase_in_which_a_run_broke_off_has_no_check_mark(tmp_path: Path, ende
 
 
 def test_the_charts_say_how_long_they_last(tmp_path: Path) -> None:
-    """A run of twelve seconds has no last ten minutes."""
+    """A run of twelve seconds has no last ten minutes, and one of five and a half has not either."""
     folder = begun(tmp_path / "quickstart" / "20260101-000007")
-    append(folder, *samples(Truth())[:13])
+    seen = samples(Truth())[:13]
+    append(folder, *seen)
     watch = watch_of(tmp_path)
     watch.look()
     assert watch.now()["run"]["state"]["span"] == f"The last {duration(12)}"
+    append(folder, seen[-1].model_copy(update={"at_s": seen[0].at_s + 330}))
+    watch.look()
+    assert watch.now()["run"]["state"]["span"] == f"The last {duration(330)}"
+    append(folder, seen[-1].model_copy(update={"at_s": seen[0].at_s + 598}))
+    watch.look()
+    assert watch.now()["run"]["state"]["span"] == "The last ten minutes"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lab.monitor.connect import EVERY
 from lab.page.pipeline import pipeline
 from lab.page.points import points_of
 from lab.page.so_far import judged
@@ -48,6 +49,15 @@ def test_tasks_are_as_they_were_last_seen() -> None:
     assert picture(in_the_middle(Truth()))["tasks"] == []
 
 
+def test_tasks_are_there_between_two_questions_that_are_far_apart() -> None:
+    """At a sample each ten seconds, a connector is asked twice a minute; the page would say that none is running."""
+    seen = in_the_middle(Truth())
+    seen = [sample.model_copy(update={"at_s": seen[0].at_s + 10 * place}) for place, sample in enumerate(seen)]
+    task = TaskSample(id=0, state="RUNNING", worker="a:1")
+    seen[-EVERY] = seen[-EVERY].model_copy(update={"connector": ConnectorSample(state="RUNNING", tasks=(task,))})
+    assert [each["state"] for each in picture(seen)["tasks"]] == ["RUNNING"]
+
+
 def test_bulk_requests_are_counted_and_their_means_are_of_the_last_seconds() -> None:
     """Each takes 89 ms; 5,003 documents a second in requests of 1,009."""
     shown = picture(in_the_middle(Truth(bulks_in_flight=5)))["bulk"]
@@ -78,6 +88,26 @@ def test_a_node_has_the_growth_since_the_reading_before() -> None:
     (node,) = picture(with_samples(seen, counted))["nodes"]
     assert (node["name"], node["rate"], node["segments"], node["merges"]) == ("elasticsearch-1", 503.0, 7, 2)
     assert (node["write_queue"], node["cpu_percent"], node["heap_percent"]) == (3, 80, 27.9)
+
+
+def test_the_rate_of_a_node_is_by_when_its_counters_were_read() -> None:
+    """A slow server answers late: 1006 documents in the two seconds from its answer to the next one's."""
+    seen = in_the_middle(Truth())
+    late_s = {seen[-1].at_s: 1.0}
+
+    def counted(sample: Sample) -> dict[str, Any]:
+        assert sample.elasticsearch is not None
+        index_total = 1006 if sample.at_s in late_s else 0
+        node = sample.elasticsearch.nodes["elasticsearch-1"].model_copy(update={"index_total": index_total})
+        read_s = sample.at_s + late_s.get(sample.at_s, 0.0)
+        return {
+            "elasticsearch": sample.elasticsearch.model_copy(
+                update={"nodes": {"elasticsearch-1": node}, "read_s": read_s}
+            )
+        }
+
+    (node,) = picture(with_samples(seen, counted))["nodes"]
+    assert node["rate"] == 503.0
 
 
 def test_the_slow_place_has_its_reason_beside_it() -> None:

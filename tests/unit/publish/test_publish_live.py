@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,41 @@ def test_a_run_whose_index_is_made_anew_is_another_run() -> None:
     runs = {document["run"]["name"]: document["since_load_s"] for document in received(server).values()}
     last_s = SAMPLES[-1].at_s - START_S
     assert runs == {"aladin/flat 20270115-080000-live": last_s, "aladin/flat 20270115-081700-live": last_s - 1020}
+
+
+def written_until_the_end(sources: Sources, file: Path) -> AbstractContextManager[None]:  # noqa: ARG001
+    """A sampler that writes twice: at its beginning, and as it ends."""
+
+    @contextlib.contextmanager
+    def sampler() -> Iterator[None]:
+        file.write_bytes(lines(SAMPLES[:5]))
+        yield
+        append(file, lines(SAMPLES[5:]))
+
+    return sampler()
+
+
+@pytest.mark.parametrize("intervals", [0, 1])
+def test_the_last_samples_of_a_run_are_sent_when_another_one_takes_its_place(intervals: int) -> None:
+    """Those since the sending before would be missing, and with a server that was away, all since then."""
+    runs = [FIRST] * (intervals + 1)
+    with recorder(ACCEPTED) as server:
+        pipeline, connection = Scripted(*runs, SECOND), Server(server.url, OPEN)
+        watch = Watch("aladin/flat", pipeline, connection, interval_s=10, log=len, sampler=written_until_the_end)
+        watch.run(Looks(intervals + 1))
+    of_first = {name: source for name, source in received(server).items() if FIRST.run_id in name}
+    assert of_first == {each.id: each.source for each in sample_documents(FIRST.label("aladin/flat"), SAMPLES)}
+
+
+def test_samples_that_cannot_be_sent_before_their_run_has_gone_are_told(message: MakeMessage) -> None:
+    """They were said to be kept."""
+    log: list[str] = []
+    with recorder((503, {"error": {"type": "unavailable"}})) as server:
+        pipeline, connection = Scripted(FIRST), Server(server.url, OPEN)
+        watch = Watch("aladin/flat", pipeline, connection, interval_s=10, log=log.append, sampler=written_until_the_end)
+        watch.run(Looks(1))
+    told = [sentence.replace(server.url, "http://observer") for sentence in log]
+    assert told == [message(503, "are kept"), message(503, "20270115-080000", "are lost")]
 
 
 def test_a_server_that_takes_nothing_for_a_while_is_told_once(message: MakeMessage) -> None:
