@@ -1,9 +1,11 @@
 """What is shown of each factor, and at which places a level wins: told from the verdicts alone."""
 
 from collections.abc import Sequence
+from math import log
 
 import pytest
 
+from lab.analysis.statistics.effects import verdict
 from lab.analysis.suite.charts import crossing_chart
 from lab.analysis.suite.comparisons import published_of
 from lab.analysis.suite.factors import factor_sentences
@@ -222,7 +224,8 @@ def three_levels(*ends: tuple[float, float, float]) -> SuiteResult:
         reference, name = f"default {share}", f"best {share}"
         variants.append(Variant(name=reference, profile="p", fingerprint=reference, working_set=share))
         variants.append(Variant(name=name, profile="p", fingerprint=name, against=reference, factor="codec"))
-        effects.append(in_time(name, three, "undecided", against=reference))
+        low, mean, high = map(log, three)
+        effects.append(in_time(name, three, verdict(TIME.name, mean, low, high), against=reference))
         figures.append(
             VariantMetric(
                 variant=reference,
@@ -300,3 +303,19 @@ def test_a_level_of_too_few_runs_wins_nowhere(message: MakeMessage) -> None:
     few = [*found.effects[:2], found.effects[2].model_copy(update={"verdict": "too few runs"})]
 
     assert factor_sentences(found.model_copy(update={"effects": few}))[0] == message("loses at 1×, 4×")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"verdict": "undecided"}, "it wins at 1×, 4×; neither is shown at 16×"),
+        ({"low": None, "high": None}, "it wins at 1×, 4×, 16×"),
+        ({"low": None, "high": None, "ratio": 1.2, "verdict": "slower"}, "it wins at 1×, 4×; it loses at 16×"),
+    ],
+)
+def test_a_level_wins_by_its_verdict(change: dict[str, object], told: str) -> None:
+    """Blocks that were lost may turn it round, so that it is undecided; of equal ratios there is no interval."""
+    found = three_levels(*[(0.7, 0.8, 0.9)] * 3)
+    effects = (*found.effects[:2], found.effects[2].model_copy(update=change))
+
+    assert factor_sentences(found.model_copy(update={"effects": effects}))[0].endswith(f": {told}.")
