@@ -139,10 +139,10 @@ def idle(result: SuiteResult, pair: Pair) -> MetricKey | None:
 
 
 def _highest(result: SuiteResult, metric: MetricKey, variants: Iterable[str]) -> dict[str, float | None]:
-    """Highest value of any run, by variant; of a block, where an older record has none of runs."""
+    """Highest value of all runs, by variant, if each is known; of a block, where an older record has none of runs."""
     figures = {name: figure for name, figure in by_variant(result.figures, metric).items() if name in variants}
     return {
-        name: max((value for value in figure.by_run.values() if value is not None), default=figure.high)
+        name: None if None in (runs := figure.by_run.values()) else max(runs, default=figure.high)
         for name, figure in figures.items()
     }
 
