@@ -243,11 +243,18 @@ def _step(step: PublishedComparison, pair: Pair, effects: Iterable[Effect]) -> P
         published_low=low,
         published_high=high,
         agreement=agreement(step.ratio, effect),
-        is_inside=effect.low <= high and low <= effect.high if effect and effect.low and effect.high else None,
+        is_inside=_is_inside(low, high, effect),
         source=step.source,
         note=step.note,
         confounded=step.confounded,
     )
+
+
+def _is_inside(low: float, high: float, effect: Effect | None) -> bool | None:
+    """Whether our interval holds a ratio between these; `None` without one that a verdict is taken from."""
+    if effect is None or effect.verdict == "too few runs" or not (effect.low and effect.high):
+        return None
+    return effect.low <= high and low <= effect.high
 
 
 def agreement(published_ratio: float, effect: Effect | None) -> Agreement:
