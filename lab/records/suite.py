@@ -240,8 +240,8 @@ Verdict = Annotated[
     BeforeValidator(lambda word: "undecided" if word == "no difference detectable" else word),
 ]
 """What an effect's interval says. It leaves out 1: `faster` and `slower` for metrics of which more (or less) is better,
-`higher` and `lower` for all others. It holds 1 and lies between 1/1.05 and 1.05: `same within 5 %`. Neither:
-`undecided`. Version 1 had one word for the last two."""
+`higher` and `lower` for all others. It holds 1 and lies between 1/1.05 and 1.05: `same within 5 %`. Neither,
+or lost blocks might undo the difference: `undecided`. Version 1 had one word for the last two."""
 
 
 class Effect(Record):
