@@ -139,8 +139,8 @@ def is_verified(record: Mapping[str, Any]) -> bool:
     """Check a result for a verified run, or for one of the control of a suite."""
     if "status" in record:
         return bool(record["status"] == "verified")
-    control = record["plan"]["control"]
-    return any(run["variant"] == control and run["status"] == "verified" for run in record["runs"])
+    of_control = (run for run in record["runs"] if run["variant"] == record["plan"]["control"])
+    return any(run["status"] == "verified" and not run.get("warm_up") for run in of_control)
 
 
 def against_baseline(

@@ -46,8 +46,7 @@ class SuiteChecks:
             ExpectationError: A bound is missed.
         """
         checks, table = Checks({}), ""
-        verified = {run.variant for run in result.runs if run.status == "verified"}
-        unverified = [variant.name for variant in result.plan.variants if variant.name not in verified]
+        unverified = [variant.name for variant in result.plan.variants if variant.name not in result.verified]
         if self.baseline:
             checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified)
         failures = {"verified": None, **checks.failures}

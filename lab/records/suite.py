@@ -405,6 +405,11 @@ class SuiteResult(Record):
     environment: Environment | None = None
 
     @property
+    def verified(self) -> frozenset[str]:
+        """Variants of which a run is verified that is no warm-up."""
+        return frozenset(run.variant for run in self.runs if run.status == "verified" and not run.warm_up)
+
+    @property
     def repeats(self) -> str:
         """Number of blocks, as `repeats_text` writes it."""
         return repeats_text(self.plan, self.runs)

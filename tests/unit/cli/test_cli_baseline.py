@@ -7,10 +7,14 @@ import pytest
 
 from lab.analysis.compare import Comparison, Row, Side
 from lab.analysis.result import analyse, write_result
-from lab.cli.baseline import Baseline, against_baseline, baseline_of, judged
+from lab.analysis.text import NARROW_SPACE
+from lab.cli.baseline import Baseline, against_baseline, baseline_of, judged, labels_of
 from lab.cli.expectations import expectation
-from lab.errors import ProfileError
+from lab.cli.suite import conclude
+from lab.errors import ProfileError, VerificationError
 from lab.records.verification import Verification
+from lab.suite.folder import SuiteFolder
+from tests.unit.analysis.suite import suite_folders
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 from tests.unit.cli.test_cli_compare import suite_folder
 from tests.unit.messages import MakeMessage
@@ -164,3 +168,12 @@ def test_a_variant_without_enough_to_tell_is_undecided(tmp_path: Path) -> None:
     checks, _ = against_baseline(Baseline("main", first), second, wanted, unverified=["flat"])
     assert checks.failures == {}
     assert list(checks.undecided) == [wanted[0].text, f"{wanted[0].text} (flat)"]
+
+
+def test_a_suite_of_which_only_the_warm_up_is_verified_is_void(tmp_path: Path) -> None:
+    """It ended with 0, and was a baseline: drains that warm servers count for nothing."""
+    lost = {(block, "aladin/control"): ("void", "void") for block in (1, 2, 3)}
+    folder = suite_folders.suite_folder(tmp_path / "suites" / "synthetic" / "1", suite_folders.small(failing=lost))
+    with pytest.raises(VerificationError, match="no run of its control is verified"):
+        conclude(SuiteFolder(folder), tmp_path, open_it=False, as_json=False)
+    assert labels_of(folder) is None
