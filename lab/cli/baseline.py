@@ -185,8 +185,11 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
     """
     row = next((row for row in comparison.rows if (row.name, row.scope) == (wanted.name, wanted.scope)), None)
     if row is None or row.ratio is None:
-        differing = ", ".join(row.differing if row else comparison.differing)
-        return None, f"inputs differ: {differing}" if differing else "not measured in both"
+        if differing := ", ".join(row.differing if row else comparison.differing):
+            return None, f"inputs differ: {differing}"
+        if row is None or row.first is None or row.second is None:
+            return None, "not measured in both"
+        return None, f"no ratio: it was {figure(row.second, row.unit)}, and {figure(row.first, row.unit)} before"
     if row.low is None or row.high is None:
         return None, f"the ratio was {row.ratio:.3f}, and {NO_INTERVAL}"
     holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]

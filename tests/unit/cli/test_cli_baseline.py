@@ -131,6 +131,14 @@ def test_a_bound_is_missed_only_where_the_whole_interval_lies_beyond_it(
     assert ("missed" if failure else "undecided" if why else "held") == expected
 
 
+def test_a_figure_of_0_was_measured() -> None:
+    """Nothing is a ratio to 0; it was said that it had not been measured in both."""
+    side = Side("a", {}, {}, ())
+    row = Row("bulk_retries", "run", "requests", 0.0, 4.0)
+    told = judged(expectation("bulk_retries<=1.1 baseline"), Comparison(side, side, {}, {}, (row,)))
+    assert told == (None, f"no ratio: it was 4{NARROW_SPACE}requests, and 0{NARROW_SPACE}requests before")
+
+
 def test_a_ratio_of_other_inputs_is_undecided(tmp_path: Path) -> None:
     """By the names that `compare` has for them; another commit is what a baseline is for."""
     first = a_run(tmp_path, "1", {})
