@@ -191,7 +191,8 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
             return None, "not measured in both"
         return None, f"no ratio: it was {figure(row.second, row.unit)}, and {figure(row.first, row.unit)} before"
     if row.low is None or row.high is None:
-        return None, f"the ratio was {row.ratio:.3f}, and {NO_INTERVAL}"
+        why = NO_INTERVAL if row.difference is None else "it has no interval, since it was the same in every start"
+        return None, f"the ratio was {row.ratio:.3f}, and {why}"
     holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]
     was = f"the ratio was {row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
     if all(holds):

@@ -139,6 +139,16 @@ def test_a_figure_of_0_was_measured() -> None:
     assert told == (None, f"no ratio: it was 4{NARROW_SPACE}requests, and 0{NARROW_SPACE}requests before")
 
 
+def test_a_ratio_that_is_the_same_in_every_start_has_no_spread(tmp_path: Path) -> None:
+    """Such as a size; it was said that nothing tells what else has changed."""
+    for name in ("a", "b"):
+        suite_folder(tmp_path, name, (401, 409, 397), slim=(401, 409, 397))
+    first, second = (tmp_path / "suites" / "small" / name for name in ("a", "b"))
+    checks, _ = against_baseline(Baseline("main", first), second, [expectation("store_size_bytes<=1.5 baseline")])
+    why = "the ratio was 1.000, and it has no interval, since it was the same in every start"
+    assert list(checks.undecided.values()) == [why]
+
+
 def test_a_ratio_of_other_inputs_is_undecided(tmp_path: Path) -> None:
     """By the names that `compare` has for them; another commit is what a baseline is for."""
     first = a_run(tmp_path, "1", {})
