@@ -138,7 +138,7 @@ def notes(outcome: Sizing) -> Iterator[str]:
         )
     if measurements.unsteady:
         of = f"{len(measurements.unsteady)} of {len(measurements.runs)} runs"
-        yield f"no steady state in {of}: a cold server costs a multiple; load more documents"
+        yield f"no steady state is shown in {of}: a cold server costs a multiple; load more documents"
     if measurements.costs.kafka_cpu_us is None:
         yield "CPU of the brokers: not measured, because another run filled the topic; network and disk decide alone"
     yield from outcome.limits
