@@ -144,12 +144,17 @@ def is_verified(record: Mapping[str, Any]) -> bool:
 
 
 def against_baseline(
-    baseline: Baseline, folder: Path, expectations: Sequence[Expectation], unverified: Collection[str] = ()
+    baseline: Baseline,
+    folder: Path,
+    expectations: Sequence[Expectation],
+    unverified: Collection[str] = (),
+    verified: Collection[str] = (),
 ) -> tuple[Checks, str]:
     """Compare a run or suite with its baseline, and print both.
 
     Args:
         unverified: Variants of the suite of which no run is verified, so that nothing tells their ratios.
+        verified: Its other variants beside the control, of which the baseline may have no run.
 
     Returns:
         Expectations of the ratios, and the comparison as Markdown.
@@ -174,6 +179,9 @@ def against_baseline(
         else:
             undecided[name] = why
     undecided |= {f"{each.text} ({name})": "no run of it is verified" for each, name in product(wanted, unverified)}
+    compared = {comparison.second.label for comparison in comparisons}
+    alone = [name for name in verified if comparisons and f"{folder.name} {name}" not in compared]
+    undecided |= {f"{each.text} ({name})": "the baseline has no run of it" for each, name in product(wanted, alone)}
     print_undecided(undecided)
     return Checks(decided, undecided), "\n".join(_markdown(baseline.name, comparisons, why_none)) + "\n"
 

@@ -48,7 +48,8 @@ class SuiteChecks:
         checks, table = Checks({}), ""
         unverified = [variant.name for variant in result.plan.variants if variant.name not in result.verified]
         if self.baseline:
-            checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified)
+            others = result.verified - {result.plan.control, result.plan.repetition}
+            checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified, sorted(others))
         failures = {"verified": None, **checks.failures}
         plan, lines = result.plan, "\n".join(check_lines(failures, checks.undecided))
         ended_s = result.ended_s or plan.started_s

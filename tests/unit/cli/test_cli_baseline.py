@@ -188,6 +188,17 @@ def test_a_variant_without_enough_to_tell_is_undecided(tmp_path: Path) -> None:
     assert list(checks.undecided) == [wanted[0].text, f"{wanted[0].text} (flat)"]
 
 
+def test_a_variant_that_the_baseline_lacks_is_undecided(tmp_path: Path) -> None:
+    """A new one, or one that was void then: the expectation was held by others alone."""
+    suite_folder(tmp_path, "a", (401, 409, 397), slim=(401, 409, 397))
+    suite_folder(tmp_path, "b", (802, 818, 794), slim=(398, 422, 394))
+    first, second = (tmp_path / "suites" / "small" / name for name in ("a", "b"))
+    wanted = [expectation("indexing_latency_ms<=1.5 baseline")]
+    checks, _ = against_baseline(Baseline("main", first), second, wanted, verified=["slim", "new"])
+    assert checks.failures == {wanted[0].text: None}
+    assert checks.undecided == {f"{wanted[0].text} (new)": "the baseline has no run of it"}
+
+
 def test_a_suite_of_which_only_the_warm_up_is_verified_is_void(tmp_path: Path) -> None:
     """It ended with 0, and was a baseline: drains that warm servers count for nothing."""
     lost = {(block, "aladin/control"): ("void", "void") for block in (1, 2, 3)}
