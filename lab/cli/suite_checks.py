@@ -50,7 +50,8 @@ class SuiteChecks:
         if self.baseline:
             others = result.verified - {result.plan.control, result.plan.repetition}
             checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified, sorted(others))
-        failures = {"verified": None, **checks.failures}
+        # Others may have no run that is.
+        failures = {"control verified": None, **checks.failures}
         plan, lines = result.plan, "\n".join(check_lines(failures, checks.undecided))
         ended_s = result.ended_s or plan.started_s
         properties = {"suite": plan.suite_id, "runs": str(len(result.runs))}
@@ -58,7 +59,7 @@ class SuiteChecks:
             plan.started_s, ended_s, properties | {f"label.{name}": value for name, value in plan.labels.items()}
         )
         ending = self.files.write(
-            ending_of(failures),
+            ending_of({"verified": None, **checks.failures}),
             lambda: junit_file(plan.suite, failures, undecided=checks.undecided, timing=timing),
             lambda: f"## {plain_line(plan.suite)}\n\n{suite_markdown(result).removeprefix('# ')}\n{lines}\n\n{table}",
         )

@@ -7,10 +7,13 @@ import pytest
 
 from lab.analysis.compare import Comparison, Row, Side
 from lab.analysis.result import analyse, write_result
+from lab.analysis.suite.result import analyse_suite
 from lab.analysis.text import NARROW_SPACE
 from lab.cli.baseline import Baseline, against_baseline, baseline_of, judged, labels_of
+from lab.cli.ci_files import CiFiles
 from lab.cli.expectations import expectation
 from lab.cli.suite import conclude
+from lab.cli.suite_checks import SuiteChecks
 from lab.errors import ProfileError, VerificationError
 from lab.records.verification import Verification
 from lab.suite.folder import SuiteFolder
@@ -206,3 +209,12 @@ def test_a_suite_of_which_only_the_warm_up_is_verified_is_void(tmp_path: Path) -
     with pytest.raises(VerificationError, match="no run of its control is verified"):
         conclude(SuiteFolder(folder), tmp_path, open_it=False, as_json=False)
     assert labels_of(folder) is None
+
+
+def test_a_suite_is_verified_as_far_as_its_control_is(tmp_path: Path) -> None:
+    """A variant may have lost all its documents, beside a check mark."""
+    lost = {(block, "aladin/static"): ("void", "void") for block in (1, 2, 3)}
+    folder = suite_folders.suite_folder(tmp_path / "suites" / "synthetic" / "1", suite_folders.small(failing=lost))
+    summary = tmp_path / "summary.md"
+    assert SuiteChecks(CiFiles(None, summary)).checked(SuiteFolder(folder), analyse_suite(folder)) == 0
+    assert [line for line in summary.read_text("utf-8").splitlines() if "✓" in line] == ["- ✓ control verified"]
