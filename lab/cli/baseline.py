@@ -17,7 +17,7 @@ from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.ci_files import CHECKS, Checks, print_undecided
 from lab.cli.compare import KEY_FIGURES, check_inputs, show, shown_rows, sides
-from lab.cli.expectations import Expectation
+from lab.cli.expectations import NEAR, Expectation
 from lab.errors import ProfileError
 from lab.records.marks import BASELINE
 from lab.run.abort import COMPARISONS
@@ -202,7 +202,9 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
         why = NO_INTERVAL if row.difference is None else "it has no interval, since it was the same in every start"
         return None, f"the ratio was {row.ratio:.3f}, and {why}"
     holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]
-    was = f"the ratio was {row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
+    # Rounded, 0.9498 would be told as the 0.95 that it misses.
+    digits = 6 if any(abs(end - wanted.bound) < NEAR * wanted.bound for end in (row.low, row.high)) else 3
+    was = f"the ratio was {row.ratio:.3f} ({row.low:.{digits}f} to {row.high:.{digits}f})"
     if all(holds):
         return None, None
     return (None, was) if any(holds) else (f"{wanted.text}: {was}", None)

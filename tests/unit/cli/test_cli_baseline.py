@@ -134,6 +134,14 @@ def test_a_bound_is_missed_only_where_the_whole_interval_lies_beyond_it(
     assert ("missed" if failure else "undecided" if why else "held") == expected
 
 
+def test_an_end_near_the_bound_is_not_rounded_to_it() -> None:
+    """It was said that an interval that ends at 0.950 misses 0.95."""
+    side = Side("a", {}, {}, ())
+    row = Row("indexing_rate_docs_per_s", "primaries", "docs/s", 5000.0, 4700.0, ratio=0.94, low=0.93, high=0.9498)
+    failure, _ = judged(expectation("indexing_rate>=0.95 baseline"), Comparison(side, side, {}, {}, (row,)))
+    assert failure == "indexing_rate>=0.95 baseline: the ratio was 0.940 (0.930000 to 0.949800)"
+
+
 def test_a_figure_of_0_was_measured() -> None:
     """Nothing is a ratio to 0; it was said that it had not been measured in both."""
     side = Side("a", {}, {}, ())
