@@ -268,3 +268,11 @@ def test_of_a_window_too_short_to_tell_no_steady_state_is_shown(tmp_path: Path) 
     found = measured([replace(analysis, result=analysis.result.model_copy(update={"measured_window": short}))])
     told = list(notes(sizing(Target(5000, 30, 1), found, Assumptions())))
     assert any(note.startswith("no steady state is shown in 1 of 1 runs") for note in told)
+
+
+def test_a_stream_that_did_not_keep_up_is_of_what_it_reached(tmp_path: Path) -> None:
+    """No document was indexed at the rate that was asked for."""
+    delivery = run(TRUTH).delivery
+    assert delivery is not None
+    place = folder(tmp_path / "a", delivery=delivery.model_copy(update={"rate_docs_per_s": 90_000}))
+    assert measured([analyse(place)]).stream_docs_per_s == pytest.approx(5000, rel=0.01)
