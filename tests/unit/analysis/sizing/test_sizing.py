@@ -175,3 +175,9 @@ def test_whole_things_are_told_to_the_last_one() -> None:
         "3,050",
     )
     assert rows["written at a time"].startswith("1,526 primary shards")
+
+
+def test_more_shards_than_a_node_may_hold_are_told_as_more() -> None:
+    """Of 67.1 on average a node has 68: it was said that 67 are more than 67."""
+    told = next(limit for limit in sized(replace(TARGET, days=10), "shards_per_node=67").limits if "shards" in limit)
+    assert told.startswith("shards: 68 on a node, Elasticsearch allows 67:")
