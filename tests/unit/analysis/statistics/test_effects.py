@@ -90,6 +90,12 @@ def test_a_difference_that_lost_blocks_might_have_undone_is_undecided() -> None:
     assert of([*TWICE[:3], (None, 1.0)]).verdict == "faster"
 
 
+def test_an_end_beyond_5_percent_is_not_rounded_to_it() -> None:
+    """What is undecided for it was told with the interval of what is the same."""
+    assert verdict_text("same within 5 %", 1.02, 0.99, 1.0496) == "same within 5 % (-1.0 % to +5.0 %)"
+    assert verdict_text("undecided", 1.02, 0.99, 1.0504) == "undecided (-1.0 % to +5.04 %)"
+
+
 def test_where_many_blocks_lack_a_value_there_is_no_verdict(message: MakeMessage) -> None:
     """Those that have one may be the slow ones, whose drains were long enough for a rate."""
     found = of([*TWICE[:3], (None, 9_001.0), (None, 9_001.0)])
