@@ -48,8 +48,9 @@ class SuiteChecks:
         checks, table = Checks({}), ""
         unverified = [variant.name for variant in result.plan.variants if variant.name not in result.verified]
         if self.baseline:
-            others = result.verified - {result.plan.control, result.plan.repetition}
-            checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified, sorted(others))
+            controls = {result.plan.control, result.plan.repetition}
+            others = [name for name in sorted(result.verified) if name not in controls]
+            checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified, others)
         # Others may have no run that is.
         failures = {"control verified": None, **checks.failures}
         plan, lines = result.plan, "\n".join(check_lines(failures, checks.undecided))

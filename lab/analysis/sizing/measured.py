@@ -169,8 +169,11 @@ def value(analysis: RunAnalysis, name: str, scope: str = "run") -> float | None:
 
 def stream_docs_per_s(analysis: RunAnalysis) -> float | None:
     """Rate of a stream: what was asked for, or what was reached of it; `None` for a drain."""
-    asked = analysis.folder.run.delivery and analysis.folder.run.delivery.rate_docs_per_s
-    return asked and min(asked, value(analysis, "indexing_rate_docs_per_s", "primaries") or asked)
+    delivery = analysis.folder.run.delivery
+    if delivery is None or delivery.rate_docs_per_s is None:
+        return None
+    asked = delivery.rate_docs_per_s
+    return min(asked, value(analysis, "indexing_rate_docs_per_s", "primaries") or asked)
 
 
 def copies(analysis: RunAnalysis) -> float | None:

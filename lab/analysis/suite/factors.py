@@ -141,9 +141,10 @@ def idle(result: SuiteResult, pair: Pair) -> MetricKey | None:
 def _highest(result: SuiteResult, metric: MetricKey, variants: Iterable[str]) -> dict[str, float | None]:
     """Highest value of all runs, by variant, if each is known; of a block, where an older record has none of runs."""
     figures = {name: figure for name, figure in by_variant(result.figures, metric).items() if name in variants}
+    known = {name: [value for value in each.by_run.values() if value is not None] for name, each in figures.items()}
     return {
-        name: None if None in (runs := figure.by_run.values()) else max(runs, default=figure.high)
-        for name, figure in figures.items()
+        name: max(known[name], default=each.high) if len(known[name]) == len(each.by_run) else None
+        for name, each in figures.items()
     }
 
 
