@@ -251,7 +251,7 @@ def _step(step: PublishedComparison, pair: Pair, effects: Iterable[Effect]) -> P
 
 
 def _is_inside(low: float, high: float, effect: Effect | None) -> bool | None:
-    """Whether our interval holds a ratio between these; `None` without one that a verdict is taken from."""
+    """Check that our interval holds a ratio between these; `None` without one that a verdict is taken from."""
     if effect is None or effect.verdict == "too few runs" or not (effect.low and effect.high):
         return None
     return effect.low <= high and low <= effect.high
