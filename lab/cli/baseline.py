@@ -17,7 +17,7 @@ from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.ci_files import CHECKS, Checks, print_undecided
 from lab.cli.compare import KEY_FIGURES, check_inputs, show, shown_rows, sides
-from lab.cli.expectations import Expectation
+from lab.cli.expectations import NEAR, Expectation
 from lab.errors import ProfileError
 from lab.records.marks import BASELINE
 from lab.run.abort import COMPARISONS
@@ -139,17 +139,22 @@ def is_verified(record: Mapping[str, Any]) -> bool:
     """Check a result for a verified run, or for one of the control of a suite."""
     if "status" in record:
         return bool(record["status"] == "verified")
-    control = record["plan"]["control"]
-    return any(run["variant"] == control and run["status"] == "verified" for run in record["runs"])
+    of_control = (run for run in record["runs"] if run["variant"] == record["plan"]["control"])
+    return any(run["status"] == "verified" and not run.get("warm_up") for run in of_control)
 
 
 def against_baseline(
-    baseline: Baseline, folder: Path, expectations: Sequence[Expectation], unverified: Collection[str] = ()
+    baseline: Baseline,
+    folder: Path,
+    expectations: Sequence[Expectation],
+    unverified: Collection[str] = (),
+    verified: Collection[str] = (),
 ) -> tuple[Checks, str]:
     """Compare a run or suite with its baseline, and print both.
 
     Args:
         unverified: Variants of the suite of which no run is verified, so that nothing tells their ratios.
+        verified: Its other variants beside the control, of which the baseline may have no run.
 
     Returns:
         Expectations of the ratios, and the comparison as Markdown.
@@ -174,6 +179,9 @@ def against_baseline(
         else:
             undecided[name] = why
     undecided |= {f"{each.text} ({name})": "no run of it is verified" for each, name in product(wanted, unverified)}
+    compared = {comparison.second.label for comparison in comparisons}
+    alone = [name for name in verified if comparisons and f"{folder.name} {name}" not in compared]
+    undecided |= {f"{each.text} ({name})": "the baseline has no run of it" for each, name in product(wanted, alone)}
     print_undecided(undecided)
     return Checks(decided, undecided), "\n".join(_markdown(baseline.name, comparisons, why_none)) + "\n"
 
@@ -185,12 +193,18 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
     """
     row = next((row for row in comparison.rows if (row.name, row.scope) == (wanted.name, wanted.scope)), None)
     if row is None or row.ratio is None:
-        differing = ", ".join(row.differing if row else comparison.differing)
-        return None, f"inputs differ: {differing}" if differing else "not measured in both"
+        if differing := ", ".join(row.differing if row else comparison.differing):
+            return None, f"inputs differ: {differing}"
+        if row is None or row.first is None or row.second is None:
+            return None, "not measured in both"
+        return None, f"no ratio: it was {figure(row.second, row.unit)}, and {figure(row.first, row.unit)} before"
     if row.low is None or row.high is None:
-        return None, f"the ratio was {row.ratio:.3f}, and {NO_INTERVAL}"
+        why = NO_INTERVAL if row.difference is None else "it has no interval, since it was the same in every start"
+        return None, f"the ratio was {row.ratio:.3f}, and {why}"
     holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]
-    was = f"the ratio was {row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
+    # Rounded, 0.9498 would be told as the 0.95 that it misses.
+    digits = 6 if any(abs(end - wanted.bound) < NEAR * wanted.bound for end in (row.low, row.high)) else 3
+    was = f"the ratio was {row.ratio:.3f} ({row.low:.{digits}f} to {row.high:.{digits}f})"
     if all(holds):
         return None, None
     return (None, was) if any(holds) else (f"{wanted.text}: {was}", None)

@@ -231,7 +231,7 @@ def repeats(row: Row, rows: Sequence[Row]) -> bool:
 
 
 def facts_of(comparison: Comparison) -> dict[str, object]:
-    """A comparison for other programs: all metrics, not only the key figures."""
+    """A comparison for other programs: all metrics, without a verdict of those that are not judged."""
     return {
         "first": comparison.first.label,
         "second": comparison.second.label,
@@ -240,7 +240,8 @@ def facts_of(comparison: Comparison) -> dict[str, object]:
         "fields": comparison.fields,
         "not_recorded": comparison.not_recorded,
         "rows": [
-            {name: getattr(row, name) for name in (*ROW_FACTS, "verdict")}
+            {name: getattr(row, name) for name in ROW_FACTS}
+            | {"verdict": None if row.difference and row.verdict == "too few runs" else row.verdict}
             | {"differing": list(row.differing), "warned": list(row.warned)}
             for row in comparison.rows
         ],

@@ -22,6 +22,8 @@ BOUND = re.compile(
     r"\s*([x×*]?\s*baseline)?\s*",
     re.IGNORECASE,
 )
+NEAR = 0.01
+"""Of a bound: farther from it no figure is rounded to it."""
 ExpectOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -67,7 +69,9 @@ class Expectation:
             return f"{self.text}: not measured"
         if COMPARISONS[self.comparison](value, self.bound):
             return None
-        return f"{self.text}: it was {figure(value, BY_NAME[self.name].unit)}"
+        # Rounded, 4,998 would be told as the 5,000 that it misses.
+        exact = f" ({value:,.12g})" if abs(value - self.bound) <= NEAR * abs(self.bound) else ""
+        return f"{self.text}: it was {figure(value, BY_NAME[self.name].unit)}{exact}"
 
 
 def expectation(text: str) -> Expectation:

@@ -16,7 +16,7 @@ from lab.analysis.sizing.assumptions import Assumptions
 from lab.analysis.sizing.measured import Costs, Measured, measured, unsuitable
 from lab.analysis.sizing.ranges import Range
 from lab.analysis.sizing.sizing import Sizing, Target, sizing
-from lab.analysis.text import duration, number, quantity
+from lab.analysis.text import count, duration, number, quantity
 from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption, RunsOption
 from lab.console import console, print_json, table_of
@@ -138,7 +138,7 @@ def notes(outcome: Sizing) -> Iterator[str]:
         )
     if measurements.unsteady:
         of = f"{len(measurements.unsteady)} of {len(measurements.runs)} runs"
-        yield f"no steady state in {of}: a cold server costs a multiple; load more documents"
+        yield f"no steady state is shown in {of}: a cold server costs a multiple; load more documents"
     if measurements.costs.kafka_cpu_us is None:
         yield "CPU of the brokers: not measured, because another run filled the topic; network and disk decide alone"
     yield from outcome.limits
@@ -146,9 +146,14 @@ def notes(outcome: Sizing) -> Iterator[str]:
 
 def range_text(value: Range, unit: str = "") -> str:
     """`41 (37 to 46)`, or without the interval where there is none, or none to be seen."""
-    low, middle, high = (None if one is None else number(one) for one in (value.low, value.value, value.high))
+    low, middle, high = (None if one is None else amount(one) for one in (value.low, value.value, value.high))
     ends = "" if low is None or low == middle == high else f" ({low} to {high})"
     return f"{middle}{ends}{unit}"
+
+
+def amount(value: float) -> str:
+    """A measured value, rounded, or whole things, of which none may be missing."""
+    return count(value) if isinstance(value, int) else number(value)
 
 
 def cost_rows(costs: Costs) -> Iterator[tuple[str, str, str]]:
@@ -179,7 +184,7 @@ COLUMNS = ("machines", "", "resource", "all together", "one gives")
 def cut_rows(outcome: Sizing) -> Iterator[tuple[str, str]]:
     """How topic and index are cut."""
     yield "tasks", f"{range_text(outcome.tasks)}, by {outcome.tasks_decided_by}"
-    yield "partitions", number(outcome.partitions)
+    yield "partitions", amount(outcome.partitions)
     yield "primary shards", f"{range_text(outcome.primaries)} over all days"
-    yield "written at a time", f"{number(outcome.primaries_written)} primary shards, one copy on each node"
+    yield "written at a time", f"{amount(outcome.primaries_written)} primary shards, one copy on each node"
     yield "rollover", f"after {duration(outcome.rollover_hours * 3600)}"

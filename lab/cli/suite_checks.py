@@ -46,11 +46,13 @@ class SuiteChecks:
             ExpectationError: A bound is missed.
         """
         checks, table = Checks({}), ""
-        verified = {run.variant for run in result.runs if run.status == "verified"}
-        unverified = [variant.name for variant in result.plan.variants if variant.name not in verified]
+        unverified = [variant.name for variant in result.plan.variants if variant.name not in result.verified]
         if self.baseline:
-            checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified)
-        failures = {"verified": None, **checks.failures}
+            controls = {result.plan.control, result.plan.repetition}
+            others = [name for name in sorted(result.verified) if name not in controls]
+            checks, table = against_baseline(self.baseline, folder.path, self.expectations, unverified, others)
+        # Others may have no run that is.
+        failures = {"control verified": None, **checks.failures}
         plan, lines = result.plan, "\n".join(check_lines(failures, checks.undecided))
         ended_s = result.ended_s or plan.started_s
         properties = {"suite": plan.suite_id, "runs": str(len(result.runs))}
@@ -58,7 +60,7 @@ class SuiteChecks:
             plan.started_s, ended_s, properties | {f"label.{name}": value for name, value in plan.labels.items()}
         )
         ending = self.files.write(
-            ending_of(failures),
+            ending_of({"verified": None, **checks.failures}),
             lambda: junit_file(plan.suite, failures, undecided=checks.undecided, timing=timing),
             lambda: f"## {plain_line(plan.suite)}\n\n{suite_markdown(result).removeprefix('# ')}\n{lines}\n\n{table}",
         )

@@ -101,7 +101,7 @@ def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
     if plan.minutes is None:
         return plan.repeats or 0
     of_block_s = block_time_s(plan, expected)
-    return max(1, int((60 * plan.minutes - expected.warm_up_s) / of_block_s)) if of_block_s else 0
+    return max(0, int((60 * plan.minutes - expected.warm_up_s) / of_block_s)) if of_block_s else 0
 
 
 def width_text(plan: SuitePlan, expected: Estimate) -> str:

@@ -68,7 +68,7 @@ class SuiteView:
         try:
             self._plan, self._ended = read_plan(self.folder), read_runs(self.folder)
             self._records = self._read_results(self._plan)
-            self._effects = judged_effects(self._plan, None, figures(self._records, rising=False))
+            self._effects = judged_effects(self._records, None, figures(self._records, rising=False))
         except ProfileError:
             return False
         self._stamp = stamp

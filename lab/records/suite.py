@@ -240,8 +240,8 @@ Verdict = Annotated[
     BeforeValidator(lambda word: "undecided" if word == "no difference detectable" else word),
 ]
 """What an effect's interval says. It leaves out 1: `faster` and `slower` for metrics of which more (or less) is better,
-`higher` and `lower` for all others. It holds 1 and lies between 1/1.05 and 1.05: `same within 5 %`. Neither:
-`undecided`. Version 1 had one word for the last two."""
+`higher` and `lower` for all others. It holds 1 and lies between 1/1.05 and 1.05: `same within 5 %`. Neither,
+or lost blocks might undo the difference: `undecided`. Version 1 had one word for the last two."""
 
 
 class Effect(Record):
@@ -403,6 +403,11 @@ class SuiteResult(Record):
     conclusions: tuple[str, ...] = ()
     warnings: tuple[RunWarning, ...] = ()
     environment: Environment | None = None
+
+    @property
+    def verified(self) -> frozenset[str]:
+        """Variants of which a run is verified that is no warm-up."""
+        return frozenset(run.variant for run in self.runs if run.status == "verified" and not run.warm_up)
 
     @property
     def repeats(self) -> str:

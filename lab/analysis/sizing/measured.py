@@ -97,7 +97,7 @@ def measured(analyses: Sequence[RunAnalysis]) -> Measured:
         costs=costs(analyses),
         requests_in_flight=in_flight(analyses[0]),
         unsteady=tuple(run for run, is_steady in steady.items() if not is_steady),
-        stream_docs_per_s=delivery.rate_docs_per_s if (delivery := analyses[0].folder.run.delivery) else None,
+        stream_docs_per_s=stream_docs_per_s(analyses[0]),
     )
 
 
@@ -165,6 +165,15 @@ def in_common(analysis: RunAnalysis) -> dict[str, object]:
 def value(analysis: RunAnalysis, name: str, scope: str = "run") -> float | None:
     """A figure of a run; `None` where it is not known or nothing."""
     return value_of(analysis.result.metrics, name, scope) or None
+
+
+def stream_docs_per_s(analysis: RunAnalysis) -> float | None:
+    """Rate of a stream: what was asked for, or what was reached of it; `None` for a drain."""
+    delivery = analysis.folder.run.delivery
+    if delivery is None or delivery.rate_docs_per_s is None:
+        return None
+    asked = delivery.rate_docs_per_s
+    return min(asked, value(analysis, "indexing_rate_docs_per_s", "primaries") or asked)
 
 
 def copies(analysis: RunAnalysis) -> float | None:

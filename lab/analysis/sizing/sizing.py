@@ -253,7 +253,7 @@ def limits(outcome: Sizing) -> Iterator[str]:
     shards_of_node = outcome.primaries.most * target.copies / outcome.nodes.most
     if shards_of_node > assumed.shards_per_node:
         yield (
-            f"shards: {shards_of_node:,.0f} on each node, Elasticsearch allows {assumed.shards_per_node:,.0f}: "
+            f"shards: {ceil(shards_of_node):,} on a node, Elasticsearch allows {assumed.shards_per_node:,.0f}: "
             "make shards larger, or nodes smaller and more"
         )
     if outcome.primaries_written > MOST_PRIMARIES:

@@ -196,6 +196,9 @@ def change_text(ratio: float) -> str:
     """A ratio as a change, with its sign: `+21 %`, `-3.1 %`."""
     change = 100 * (ratio - 1)
     size = f"{abs(change):.1f}" if abs(change) < 9.95 else count(abs(change))
+    if size == "5.0" and log(ratio) > SAME:
+        # What is not the same within 5 % is not told as if it were.
+        size = f"{change:.6g}"
     return f"{'-' if change < 0 else '+'}{size} %"
 
 

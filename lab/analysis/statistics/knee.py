@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from math import log1p, sqrt
+from math import inf, log1p, sqrt
 
 import numpy as np
 import scipy
@@ -51,20 +51,20 @@ def knee(steps: Sequence[RampStep], bound_ms: float | None) -> Knee:
         μ = 100 and rates of 40, 50 and 62.5 per s, p99 is 76.8, 92.1 and 122.8 ms; the knee of 100 ms is
         100 - ln 100 / 0.1 s = 53.9 per s.
     """
-    answered = sorted((step for step in steps if step.answered and step.latency_ms), key=lambda step: step.rate_per_s)
-    if bound_ms is None or not answered:
+    asked = sorted((step for step in steps if step.latency_ms or step.errors), key=lambda step: step.rate_per_s)
+    if bound_ms is None or not any(step.latency_ms for step in asked):
         return Knee(None, None, None, "no step of the ramp was answered")
-    measured = [_pace(step, step.latency_ms["p99"]) for step in answered]
-    paces = scipy.optimize.isotonic_regression(measured, weights=[step.answered for step in answered]).x
+    measured = [_pace(step, step.latency_ms.get("p99", inf)) for step in asked]
+    paces = scipy.optimize.isotonic_regression(measured, weights=[step.answered or step.errors for step in asked]).x
     broken = next((place for place, pace in enumerate(paces) if pace > -1 / bound_ms), None)
     if broken == 0:
         return Knee(None, None, None, "the first step of the ramp breaks the bound already; start at a lower rate")
     if broken is None:
         return Knee(None, None, None, "no step of the ramp breaks the bound; let it rise further")
-    (below, above), (kept, broke) = answered[broken - 1 : broken + 1], paces[broken - 1 : broken + 1]
+    (below, above), (kept, broke) = asked[broken - 1 : broken + 1], paces[broken - 1 : broken + 1]
     share = (-1 / bound_ms - kept) / (broke - kept)
     rate_per_s = below.rate_per_s + share * (above.rate_per_s - below.rate_per_s)
-    return Knee(float(rate_per_s), *_sure(answered, bound_ms))
+    return Knee(float(rate_per_s), *_sure(asked, bound_ms))
 
 
 def _pace(step: RampStep, p99_ms: float) -> float:
@@ -76,7 +76,7 @@ def _pace(step: RampStep, p99_ms: float) -> float:
 def _sure(steps: Sequence[RampStep], bound_ms: float) -> tuple[float | None, float | None]:
     """The last rate up to which every step surely keeps the bound, and the first from which on every one breaks it."""
     bound = -1 / bound_ms
-    shortest_ms = min(step.latency_ms["p99"] for step in steps)
+    shortest_ms = min(step.latency_ms["p99"] for step in steps if step.latency_ms)
     ends = [(step, *p99_interval_ms(step, shortest_ms)) for step in steps]
     keep = list(takewhile(lambda end: _pace(end[0], end[2]) <= bound, ends))
     broken = list(takewhile(lambda end: _pace(end[0], end[1]) > bound, reversed(ends)))
@@ -90,12 +90,15 @@ def p99_interval_ms(step: RampStep, unloaded_ms: float) -> tuple[float, float]:
     are alike, the more the fuller it is: n of them tell as much as n·(1 - ρ)²/4 independent ones.
 
     Args:
+        step: Without an answer it has none that ends.
         unloaded_ms: p99 where hardly any query waits for another; over the step's own p99 it is taken for 1 - ρ.
 
     Source: David and Nagaraja, 2003, 7.1: ranks n·p ± 1.96·√(n·p·(1 - p)); Whitt, "Planning queueing simulations",
         1989 (M/M/1: a mean varies 2·(1 + ρ)/(1 - ρ)² times as much as one of independent values). 4,000 queries that
         hardly wait are as 1,000 independent ones: from the 98.38 % to the 99.62 % that took no longer.
     """
+    if not step.latency_ms:
+        return inf, inf
     independent = step.answered * min(1.0, unloaded_ms / step.latency_ms["p99"]) ** 2 / 4
     reach = float(scipy.special.ndtri((1 + CONFIDENCE) / 2)) * sqrt(SHARE * (1 - SHARE) / independent)
     return _latency_ms(step, max(0.5, SHARE - reach)), _latency_ms(step, SHARE + reach)

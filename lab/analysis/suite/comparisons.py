@@ -37,18 +37,26 @@ def asked_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
     return tuple(pair for pair in pairs if pair[0] != plan.repetition) or pairs
 
 
-def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMetric]) -> tuple[Effect, ...]:
+def effects(
+    plan: SuitePlan,
+    pairs: Iterable[Pair],
+    figures: Sequence[VariantMetric],
+    ended: Collection[tuple[int, str]] | None = None,
+) -> tuple[Effect, ...]:
     """Effect of each comparison on each metric, metric by metric, from the blocks that were planned for it.
 
     What is compared with the control is compared with the geometric mean of all runs of the control in the block, its
     repetition (A/A) included: the more there are, the less their mean scatters. From pairs at the same time is taken
     what the two sets of servers differ by.
+
+    Args:
+        ended: Block, counted from 1, and variant of the runs that have ended: no other one is lost; all if `None`.
     """
     pairs = list(pairs)
     compared = []
     for metric in compared_metrics(plan):
         values = {variant: figure.values for variant, figure in by_variant(figures, metric).items()}
-        drawn = {pair: _drawn(plan, pair, values) for pair in pairs}
+        drawn = {pair: _drawn(plan, pair, values, ended) for pair in pairs}
         lost = _take_out_sides(plan, drawn) if plan.duets else {}
         for (variant, against), by_block in drawn.items():
             starts = [plan.start_of(block + 1) for block in by_block] if plan.starts > 1 else None
@@ -63,14 +71,23 @@ Values = tuple[float | None, float | None]
 """Of a variant and of what it is compared with, in one block."""
 
 
-def _drawn(plan: SuitePlan, pair: Pair, values: Mapping[str, Sequence[float | None]]) -> dict[int, Values]:
-    """The values of a comparison by block, counted from 0."""
+def _drawn(
+    plan: SuitePlan,
+    pair: Pair,
+    values: Mapping[str, Sequence[float | None]],
+    ended: Collection[tuple[int, str]] | None,
+) -> dict[int, Values]:
+    """The values of a comparison by block, counted from 0, without blocks whose runs are still to come."""
     variant, against = pair
     reference = values[against]
     if plan.repetition is not None and variant != plan.repetition and against == plan.control:
         reference = _with_repetition(plan, reference, values[plan.repetition])
     every = list(zip(values[variant], reference, strict=True))
-    return {block: every[block] for block in _blocks_of(plan, variant, against) or range(len(every))}
+    return {
+        block: every[block]
+        for block in _blocks_of(plan, variant, against) or range(len(every))
+        if None not in every[block] or ended is None or all((block + 1, name) in ended for name in pair)
+    }
 
 
 def _take_out_sides(plan: SuitePlan, drawn: dict[Pair, dict[int, Values]]) -> dict[Pair, float]:
@@ -226,11 +243,18 @@ def _step(step: PublishedComparison, pair: Pair, effects: Iterable[Effect]) -> P
         published_low=low,
         published_high=high,
         agreement=agreement(step.ratio, effect),
-        is_inside=effect.low <= high and low <= effect.high if effect and effect.low and effect.high else None,
+        is_inside=_is_inside(low, high, effect),
         source=step.source,
         note=step.note,
         confounded=step.confounded,
     )
+
+
+def _is_inside(low: float, high: float, effect: Effect | None) -> bool | None:
+    """Check that our interval holds a ratio between these; `None` without one that a verdict is taken from."""
+    if effect is None or effect.verdict == "too few runs" or not (effect.low and effect.high):
+        return None
+    return effect.low <= high and low <= effect.high
 
 
 def agreement(published_ratio: float, effect: Effect | None) -> Agreement:

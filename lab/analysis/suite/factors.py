@@ -6,7 +6,7 @@ from math import log
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.effects import is_speed
-from lab.analysis.suite.comparisons import Pair, of_pair, planned_pairs
+from lab.analysis.suite.comparisons import Pair, is_detected, of_pair, planned_pairs
 from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.suite.summary import TOO_FEW
@@ -61,13 +61,15 @@ class Level:
 
     Attributes:
         at: Where, above zero.
-        worst, best: Ends of the interval that the verdict is taken from.
+        worst, best: Ends of the interval that the verdict is taken from; the mean where there is none.
+        is_shown: Whether the verdict is a difference.
     """
 
     at: float
     mean: float
     worst: float
     best: float
+    is_shown: bool
 
 
 def levels(result: SuiteResult, wanted: Crossing) -> list[Level]:
@@ -81,12 +83,13 @@ def levels(result: SuiteResult, wanted: Crossing) -> list[Level]:
         effect, place = of_pair(result.effects, (variant, against), wanted.metric), places.get(against)
         if effect is None or effect.verdict == TOO_FEW or place is None or not place.median:
             continue
-        if not (effect.ratio and effect.low and effect.high):
+        if not effect.ratio:
             continue
         sign = -1 if is_speed(wanted.metric.name) > 0 else 1
-        ends = sorted(sign * log(end) for end in (effect.low, effect.high))
+        ends = sorted(sign * log(end or effect.ratio) for end in (effect.low, effect.high))
         part = result.plan.variant(against).working_set
-        measured.append(Level(at=place.median * part, mean=sign * log(effect.ratio), worst=ends[1], best=ends[0]))
+        mean, is_shown = sign * log(effect.ratio), is_detected(effect)
+        measured.append(Level(at=place.median * part, mean=mean, worst=ends[1], best=ends[0], is_shown=is_shown))
     return sorted(measured, key=lambda level: level.at)
 
 
@@ -94,9 +97,9 @@ def crossing_sentence(result: SuiteResult, wanted: Crossing) -> str:
     """At which places it wins and loses; nothing is known of the places between."""
     measured = levels(result, wanted)
     axis, metric = lower_first(axis_label(result, wanted)), lower_first(metric_label(wanted.metric))
-    wins = [level for level in measured if level.worst < 0]
-    loses = [level for level in measured if level.best > 0]
-    others = [level for level in measured if level not in wins and level not in loses]
+    wins = [level for level in measured if level.is_shown and level.mean < 0]
+    loses = [level for level in measured if level.is_shown and level.mean > 0]
+    others = [level for level in measured if not level.is_shown]
     words = (("it wins", wins), ("it loses", loses), ("neither is shown", others))
     told = "; ".join(
         f"{word} at {', '.join(f'{number(level.at)}×' for level in those)}" for word, those in words if those
@@ -136,11 +139,12 @@ def idle(result: SuiteResult, pair: Pair) -> MetricKey | None:
 
 
 def _highest(result: SuiteResult, metric: MetricKey, variants: Iterable[str]) -> dict[str, float | None]:
-    """Highest value of any run, by variant; of a block, where an older record has none of runs."""
+    """Highest value of all runs, by variant, if each is known; of a block, where an older record has none of runs."""
     figures = {name: figure for name, figure in by_variant(result.figures, metric).items() if name in variants}
+    known = {name: [value for value in each.by_run.values() if value is not None] for name, each in figures.items()}
     return {
-        name: max((value for value in figure.by_run.values() if value is not None), default=figure.high)
-        for name, figure in figures.items()
+        name: max(known[name], default=each.high) if len(known[name]) == len(each.by_run) else None
+        for name, each in figures.items()
     }
 
 

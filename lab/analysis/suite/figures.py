@@ -7,6 +7,7 @@ from statistics import fmean, geometric_mean, median
 
 from lab.analysis.figures.definitions import BY_NAME, is_of_queries
 from lab.analysis.figures.rates import sum_of_all
+from lab.analysis.figures.scopes import ALL_NODES
 from lab.analysis.statistics.means import plain_mean
 from lab.analysis.suite.folder import SuiteRecords
 from lab.records.result import Metric, Result
@@ -50,11 +51,13 @@ def by_variant(figures: Iterable[VariantMetric], metric: MetricKey) -> dict[str,
 def value_in(metrics: Sequence[Metric], wanted: MetricKey) -> float | None:
     """The value of a metric in one run; `None` where it was not measured.
 
-    A scope such as `elasticsearch` that no process has is the sum over all that are called `elasticsearch-…`.
+    That of all nodes together, `elasticsearch`, is their sum; questions, whose names begin alike, have none.
     """
     by_scope = {metric.scope: metric.value for metric in metrics if metric.name == wanted.name}
     if wanted.scope in by_scope:
         return by_scope[wanted.scope]
+    if wanted.scope != ALL_NODES.shown:
+        return None
     return sum_of_all(value for scope, value in by_scope.items() if scope.startswith(f"{wanted.scope}-"))
 
 

@@ -33,7 +33,9 @@ SUITE_TERMS = {
     "ratio": "A variant's value divided by that of what it is compared with, in the same block; over all blocks their"
     " geometric mean. A control that ran twice in a block counts with the geometric mean of both runs.",
     "verdict": "What the interval says. `faster`, `slower`, `higher` or `lower`: it excludes no change."
-    " `same within 5 %`: it includes no change and lies between 1/1.05 and 1.05. `undecided`: neither.",
+    " `same within 5 %`: it includes no change and lies between 1/1.05 and 1.05. `undecided`: neither, or"
+    " blocks that were lost might undo the difference. `too few runs`: fewer than three blocks, or more than a quarter"
+    " of them lost.",
     "interval": "Holds the true ratio in 95 of 100 suites, as a change in percent, for a single comparison (A/A); wider"
     " where a suite compares a metric several times (Holm's procedure). Metrics are not corrected for each other.",
     "smallest detectable": "The smallest difference that this many repeats detect with 80 % power, Holm's procedure"

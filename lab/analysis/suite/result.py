@@ -22,7 +22,7 @@ from lab.analysis.suite.summary import AT_ONCE, summary
 from lab.analysis.suite.warnings import warnings
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
-from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric
+from lab.records.suite import NO_LIMIT, Effect, SuiteResult, VariantLimit, VariantMetric
 
 SAME_COUNT = 0.01
 """Variants whose documents per entity differ by less count alike."""
@@ -49,7 +49,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     """Result of a suite; a comparison that only the source draws is judged as one of all."""
     plan = suite.plan
     pairs, by_variant = planned_pairs(plan), figures(suite, rising=False)
-    compared = judged_effects(plan, published, by_variant)
+    compared = judged_effects(suite, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
     in_short = tuple(published.in_short) if published else ()
     if published and plan.rate and published.in_short_at_a_rate:
@@ -87,18 +87,19 @@ def is_complete(suite: SuiteRecords) -> bool:
 
 
 def judged_effects(
-    plan: SuitePlan, published: Published | None, figures: Sequence[VariantMetric], *, to_come: int = 0
+    suite: SuiteRecords, published: Published | None, figures: Sequence[VariantMetric], *, to_come: int = 0
 ) -> tuple[Effect, ...]:
     """Effects of the plan's pairs on all metrics, and of the source's on the metrics that it states, judged as one.
 
     Args:
         to_come: Comparisons of parts that have not begun.
     """
-    pairs = planned_pairs(plan)
+    plan = suite.plan
+    pairs, ended = planned_pairs(plan), {(block, variant) for block, variant, _ in suite.final}
     stated = {(step.metric, step.scope) for step in (published.comparisons if published else ())}
-    drawn = effects(plan, published_pairs(plan, published, pairs), figures)
+    drawn = effects(plan, published_pairs(plan, published, pairs), figures, ended)
     of_the_source = (effect for effect in drawn if effect.key in stated)
-    alone = (*effects(plan, pairs, figures), *of_the_source)
+    alone = (*effects(plan, pairs, figures, ended), *of_the_source)
     return among_comparisons(alone, repetition=plan.repetition, to_come=to_come)
 
 
@@ -115,7 +116,7 @@ def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Eff
     begun = {plan.variant(names[0]).part for names in plan.order}
     to_come = sum(plan.variant(pair[0]).part not in begun for pair in asking)
     published = load_published(plan.published, root) if plan.published else None
-    judged = judged_effects(plan, published, figures(suite), to_come=to_come)
+    judged = judged_effects(suite, published, figures(suite), to_come=to_come)
     by_pair = ([effect for metric in plan.metrics if (effect := of_pair(judged, pair, metric))] for pair in asking)
     first = (next((effect for effect in effects if effect.ratios), None) for effects in by_pair)
     return tuple(filter(None, first))

@@ -28,8 +28,9 @@ def summary(result: SuiteResult, documents_per_entity: Mapping[Pair, tuple[float
     told = [text for metric in primary if (text := _differences(result, metric))]
     names = " or ".join(lower_first(metric_label(metric)) for metric in primary)
     nothing = (
-        f"Nothing can be compared by {names}: a comparison needs three blocks in which both runs are verified and have"
-        " it. Give the suite more time (`--minutes`) or more repeats; if runs have failed, the warnings say why"
+        f"Nothing can be compared by {names}: a comparison needs three blocks, and three of every four, in which both"
+        " runs are verified and have it. Give the suite more time (`--minutes`) or more repeats; if runs have"
+        " failed, the warnings say why"
     )
     again = differs_from_itself(result.plan, result.effects, primary)
     per_entity = (_per_entity(result, pair, *counts) for pair, counts in documents_per_entity.items())

@@ -48,7 +48,7 @@ def _rates_rise(suite: SuiteRecords) -> Iterator[RunWarning]:
         yield RunWarning(
             kind=WarningKind.RATES_RISE,
             seen=f"after {WARM_UP_S:g} s of warm-up the rates of drains still rose, by {change_text(rose)[1:]} within"
-            f" {RISE_S / 2:g} s; no rates are compared",
+            f" {RISE_S / 2:g} s; no rates of documents are compared",
             likely_cause="servers that were not yet warm, or a connector that starts slowly",
             remedy="compare CPU per document; for rates, give the suite more minutes: it then warms servers longer",
         )

@@ -111,7 +111,7 @@ class Tuned:
         last = next((each for each in self.stages if each.stage.kind == "confirm"), None)
         if last is None:
             return None
-        effects = judged_effects(last.suite.plan, None, figures(last.suite, rising=False))
+        effects = judged_effects(last.suite, None, figures(last.suite, rising=False))
         return Confirmation(self.plan, last.stage.combinations[0], effects, rise(last.suite))
 
     @property

@@ -7,10 +7,17 @@ import pytest
 
 from lab.analysis.compare import Comparison, Row, Side
 from lab.analysis.result import analyse, write_result
-from lab.cli.baseline import Baseline, against_baseline, baseline_of, judged
+from lab.analysis.suite.result import analyse_suite
+from lab.analysis.text import NARROW_SPACE
+from lab.cli.baseline import Baseline, against_baseline, baseline_of, judged, labels_of
+from lab.cli.ci_files import CiFiles
 from lab.cli.expectations import expectation
-from lab.errors import ProfileError
+from lab.cli.suite import conclude
+from lab.cli.suite_checks import SuiteChecks
+from lab.errors import ProfileError, VerificationError
 from lab.records.verification import Verification
+from lab.suite.folder import SuiteFolder
+from tests.unit.analysis.suite import suite_folders
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 from tests.unit.cli.test_cli_compare import suite_folder
 from tests.unit.messages import MakeMessage
@@ -127,6 +134,32 @@ def test_a_bound_is_missed_only_where_the_whole_interval_lies_beyond_it(
     assert ("missed" if failure else "undecided" if why else "held") == expected
 
 
+def test_an_end_near_the_bound_is_not_rounded_to_it() -> None:
+    """It was said that an interval that ends at 0.950 misses 0.95."""
+    side = Side("a", {}, {}, ())
+    row = Row("indexing_rate_docs_per_s", "primaries", "docs/s", 5000.0, 4700.0, ratio=0.94, low=0.93, high=0.9498)
+    failure, _ = judged(expectation("indexing_rate>=0.95 baseline"), Comparison(side, side, {}, {}, (row,)))
+    assert failure == "indexing_rate>=0.95 baseline: the ratio was 0.940 (0.930000 to 0.949800)"
+
+
+def test_a_figure_of_0_was_measured() -> None:
+    """Nothing is a ratio to 0; it was said that it had not been measured in both."""
+    side = Side("a", {}, {}, ())
+    row = Row("bulk_retries", "run", "requests", 0.0, 4.0)
+    told = judged(expectation("bulk_retries<=1.1 baseline"), Comparison(side, side, {}, {}, (row,)))
+    assert told == (None, f"no ratio: it was 4{NARROW_SPACE}requests, and 0{NARROW_SPACE}requests before")
+
+
+def test_a_ratio_that_is_the_same_in_every_start_has_no_spread(tmp_path: Path) -> None:
+    """Such as a size; it was said that nothing tells what else has changed."""
+    for name in ("a", "b"):
+        suite_folder(tmp_path, name, (401, 409, 397), slim=(401, 409, 397))
+    first, second = (tmp_path / "suites" / "small" / name for name in ("a", "b"))
+    checks, _ = against_baseline(Baseline("main", first), second, [expectation("store_size_bytes<=1.5 baseline")])
+    why = "the ratio was 1.000, and it has no interval, since it was the same in every start"
+    assert list(checks.undecided.values()) == [why]
+
+
 def test_a_ratio_of_other_inputs_is_undecided(tmp_path: Path) -> None:
     """By the names that `compare` has for them; another commit is what a baseline is for."""
     first = a_run(tmp_path, "1", {})
@@ -164,3 +197,32 @@ def test_a_variant_without_enough_to_tell_is_undecided(tmp_path: Path) -> None:
     checks, _ = against_baseline(Baseline("main", first), second, wanted, unverified=["flat"])
     assert checks.failures == {}
     assert list(checks.undecided) == [wanted[0].text, f"{wanted[0].text} (flat)"]
+
+
+def test_a_variant_that_the_baseline_lacks_is_undecided(tmp_path: Path) -> None:
+    """A new one, or one that was void then: the expectation was held by others alone."""
+    suite_folder(tmp_path, "a", (401, 409, 397), slim=(401, 409, 397))
+    suite_folder(tmp_path, "b", (802, 818, 794), slim=(398, 422, 394))
+    first, second = (tmp_path / "suites" / "small" / name for name in ("a", "b"))
+    wanted = [expectation("indexing_latency_ms<=1.5 baseline")]
+    checks, _ = against_baseline(Baseline("main", first), second, wanted, verified=["slim", "new"])
+    assert checks.failures == {wanted[0].text: None}
+    assert checks.undecided == {f"{wanted[0].text} (new)": "the baseline has no run of it"}
+
+
+def test_a_suite_of_which_only_the_warm_up_is_verified_is_void(tmp_path: Path) -> None:
+    """It ended with 0, and was a baseline: drains that warm servers count for nothing."""
+    lost = {(block, "aladin/control"): ("void", "void") for block in (1, 2, 3)}
+    folder = suite_folders.suite_folder(tmp_path / "suites" / "synthetic" / "1", suite_folders.small(failing=lost))
+    with pytest.raises(VerificationError, match="no run of its control is verified"):
+        conclude(SuiteFolder(folder), tmp_path, open_it=False, as_json=False)
+    assert labels_of(folder) is None
+
+
+def test_a_suite_is_verified_as_far_as_its_control_is(tmp_path: Path) -> None:
+    """A variant may have lost all its documents, beside a check mark."""
+    lost = {(block, "aladin/static"): ("void", "void") for block in (1, 2, 3)}
+    folder = suite_folders.suite_folder(tmp_path / "suites" / "synthetic" / "1", suite_folders.small(failing=lost))
+    summary = tmp_path / "summary.md"
+    assert SuiteChecks(CiFiles(None, summary)).checked(SuiteFolder(folder), analyse_suite(folder)) == 0
+    assert [line for line in summary.read_text("utf-8").splitlines() if "✓" in line] == ["- ✓ control verified"]

@@ -176,6 +176,19 @@ def test_two_suites_are_compared_through_the_control_of_both(
     assert "no verdict: the two were measured at different times" in of_control
 
 
+def test_a_metric_that_is_not_judged_has_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Holm's procedure is for the key figures that are shown; of all others it was said that there are too few runs."""
+    for name in ("a", "b"):
+        suite_folder(tmp_path, name, (401, 409, 397), slim=(401, 409, 397))
+    small = tmp_path / "suites" / "small"
+    _, out, _ = ended(monkeypatch, capsys, str(small / "a"), str(small / "b"), "--runs", str(tmp_path), "--json")
+    rows = next(facts["rows"] for facts in json.loads(out) if facts["first"] == "a slim")
+    verdicts = {row["name"]: row["verdict"] for row in rows}
+    assert (verdicts["store_size_bytes"], verdicts["segments_count"]) == ("same within 5 %", None)
+
+
 def test_a_run_is_not_compared_with_a_suite(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: MakeMessage
 ) -> None:

@@ -87,6 +87,18 @@ def test_what_a_run_misses_is_told_with_what_it_was(result: Result) -> None:
     }
 
 
+def test_a_near_miss_is_not_rounded_to_the_bound(result: Result) -> None:
+    """It was said that it was the 5,000/s that it should be."""
+    metrics = [
+        metric.model_copy(update={"value": 4998.5})
+        if metric.key == ("indexing_rate_docs_per_s", "primaries")
+        else metric
+        for metric in result.metrics
+    ]
+    close = result.model_copy(update={"metrics": tuple(metrics)})
+    assert expectation("indexing_rate>=5000").failure(close) == "indexing_rate>=5000: it was 5,000/s (4,998.5)"
+
+
 def test_a_rate_without_a_measured_window_holds_no_bound(result: Result, message: MakeMessage) -> None:
     """The few samples of a load too short to measure would meet it, or miss it, by chance; its time is known."""
     wanted = [expectation(text) for text in ("indexing_rate>1", "indexing_latency_ms<9", "drain_s<60")]

@@ -122,6 +122,10 @@ def test_the_display_of_a_run_is_headed_by_what_begins(message: MakeMessage) -> 
             5,
             (5, 2, 3, "--minutes", 7),
         ),
+        (
+            2,
+            ("2 minutes fit 0 blocks", 3, "--minutes", 7),
+        ),
         (7, ()),
     ],
 )

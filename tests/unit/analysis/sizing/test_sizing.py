@@ -9,6 +9,7 @@ from lab.analysis.sizing.assumptions import Assumptions
 from lab.analysis.sizing.measured import Costs, Measured
 from lab.analysis.sizing.ranges import Range, estimated, largest
 from lab.analysis.sizing.sizing import Part, Sizing, Target, sizing
+from lab.cli.size import cut_rows, range_text
 from lab.errors import ProfileError
 from tests.unit.messages import MakeMessage
 
@@ -162,3 +163,21 @@ def test_rounding_does_not_make_a_machine() -> None:
     """3 × 0.1 is 0.30000000000000004."""
     assert Range(0.1 * 3 / 0.3).whole() == Range(1)
     assert Range(1.2, 0.4, 2.1).whole(2, spare=1) == Range(3, 2, 4)
+
+
+def test_whole_things_are_told_to_the_last_one() -> None:
+    """3,051 nodes and 3,050 are not the same; a measured value is rounded."""
+    huge = sized(replace(TARGET, rate_docs_per_s=5_000_000))
+    rows = dict(cut_rows(huge))
+    assert (range_text(huge.nodes), rows["primary shards"], range_text(Range(3051.0))) == (
+        "3,051",
+        "103,680 over all days",
+        "3,050",
+    )
+    assert rows["written at a time"].startswith("1,526 primary shards")
+
+
+def test_more_shards_than_a_node_may_hold_are_told_as_more() -> None:
+    """Of 67.1 on average a node has 68: it was said that 67 are more than 67."""
+    told = next(limit for limit in sized(replace(TARGET, days=10), "shards_per_node=67").limits if "shards" in limit)
+    assert told.startswith("shards: 68 on a node, Elasticsearch allows 67:")

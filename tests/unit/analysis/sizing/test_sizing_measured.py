@@ -9,8 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from lab.analysis.result import analyse
+from lab.analysis.sizing.assumptions import Assumptions
 from lab.analysis.sizing.measured import measured
+from lab.analysis.sizing.sizing import Target, sizing
 from lab.cli.app import app
+from lab.cli.size import notes
 from lab.errors import ProfileError
 from lab.records.queries import QueryLoadResult
 from lab.records.run import Run
@@ -254,3 +257,22 @@ def test_a_wrong_question_is_refused(words: tuple[str, ...], facts: tuple[object
     with pytest.raises(ProfileError) as refusal:
         CliRunner().invoke(app, ["size", *words], standalone_mode=False, catch_exceptions=False)
     assert str(refusal.value) == message(*facts)
+
+
+def test_of_a_window_too_short_to_tell_no_steady_state_is_shown(tmp_path: Path) -> None:
+    """It may have had one: it was said that there was none."""
+    analysis = analyse(folder(tmp_path / "a"))
+    window = analysis.result.measured_window
+    assert window is not None
+    short = window.model_copy(update={"steady": None})
+    found = measured([replace(analysis, result=analysis.result.model_copy(update={"measured_window": short}))])
+    told = list(notes(sizing(Target(5000, 30, 1), found, Assumptions())))
+    assert any(note.startswith("no steady state is shown in 1 of 1 runs") for note in told)
+
+
+def test_a_stream_that_did_not_keep_up_is_of_what_it_reached(tmp_path: Path) -> None:
+    """No document was indexed at the rate that was asked for."""
+    delivery = run(TRUTH).delivery
+    assert delivery is not None
+    place = folder(tmp_path / "a", delivery=delivery.model_copy(update={"rate_docs_per_s": 90_000}))
+    assert measured([analyse(place)]).stream_docs_per_s == pytest.approx(5000, rel=0.01)

@@ -8,6 +8,7 @@ from statistics import NormalDist, fmean, stdev
 import pytest
 
 from lab.analysis.statistics.effects import DETECTED, among_comparisons, effect, holm_levels, is_speed, verdict_text
+from lab.analysis.suite.names import SUITE_TERMS
 from lab.records.suite import Effect, MetricKey
 from tests.unit.messages import MakeMessage
 
@@ -81,8 +82,18 @@ def test_a_difference_that_lost_blocks_might_have_undone_is_undecided() -> None:
     """A run may have failed because it was slow; a difference that is large enough stands all the same."""
     faster = [(1.04, 1.0), (1.06, 1.0), (1.05, 1.0), (0.97, 1.0), (1.05, 1.0), (1.06, 1.0)]
     assert of(faster).verdict == "faster"
-    assert of([*faster, (None, 1.0), (None, 1.0)]).verdict == "undecided"
+    undone = of([*faster, (None, 1.0), (None, 1.0)])
+    assert undone.verdict == "undecided"
+    assert undone.low is not None
+    assert undone.low > 1
+    assert "blocks that were lost might undo the difference" in SUITE_TERMS["verdict"]
     assert of([*TWICE[:3], (None, 1.0)]).verdict == "faster"
+
+
+def test_an_end_beyond_5_percent_is_not_rounded_to_it() -> None:
+    """What is undecided for it was told with the interval of what is the same."""
+    assert verdict_text("same within 5 %", 1.02, 0.99, 1.0496) == "same within 5 % (-1.0 % to +5.0 %)"
+    assert verdict_text("undecided", 1.02, 0.99, 1.0504) == "undecided (-1.0 % to +5.04 %)"
 
 
 def test_where_many_blocks_lack_a_value_there_is_no_verdict(message: MakeMessage) -> None:

@@ -52,6 +52,13 @@ def test_a_step_that_fails_more_than_one_query_in_a_hundred_breaks_any_bound() -
     assert knee([kept, borne], 100.0).rate_per_s is None
 
 
+def test_a_step_without_any_answer_breaks_the_bound() -> None:
+    """The servers were down from there on: it was said that no step breaks it, and to let the ramp rise further."""
+    down = step(60.0, 12.0).model_copy(update={"answered": 0, "errors": 10_000, "latency_ms": {}})
+    assert knee([step(50.0, 10.0), down], 100.0) == Knee(pytest.approx(50 + 10 * 0.9), 50.0, 60.0)
+    assert knee([down], 100.0) == knee([], 100.0)
+
+
 def test_steps_out_of_order_are_made_even() -> None:
     """A lower rate that broke the bound and a higher one that kept it count together, as one rate in doubt."""
     out_of_order = [step(40.0, 50.0), step(50.0, 110.0), step(52.0, 90.0), step(60.0, 200.0)]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from lab.analysis.suite.figures import PER_ENTITY, PER_MB, compared_metrics
+from lab.analysis.suite.figures import PER_ENTITY, PER_MB, compared_metrics, value_in
+from lab.records.result import Metric
 from lab.records.suite import MetricKey, SuitePlan, Variant
 
 QUERIES = MetricKey(name="query_service_time_ms_mean", scope="run")
@@ -36,3 +37,9 @@ def test_units_that_do_not_count_documents_are_for_suites_that_index(
         metrics=metrics,
     )
     assert compared_metrics(plan) == compared
+
+
+def test_a_question_has_no_figure_of_others_that_begin_alike() -> None:
+    """`nearest-10` got no answer: the sum of those with more candidates is not its time."""
+    others = [Metric(name=QUERIES.name, value=5.0, unit="ms", scope=f"nearest-10-of-{each}") for each in (50, 100)]
+    assert value_in(others, MetricKey(name=QUERIES.name, scope="nearest-10")) is None

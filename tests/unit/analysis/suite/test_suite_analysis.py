@@ -180,6 +180,13 @@ def test_a_suite_under_way_says_what_it_has(tmp_path: Path, message: MakeMessage
     assert result.answer == message("Nothing", "indexing rate", "CPU per million documents (elasticsearch)")
 
 
+def test_runs_to_come_are_not_lost(tmp_path: Path) -> None:
+    """Four of six blocks have run, and each has both runs: that is no selection."""
+    effect = of_pair(analysed(tmp_path, repeats=6, after=4).effects, ("aladin/static", "aladin/control"), RATE)
+    assert effect is not None
+    assert (len(effect.ratios), effect.dropped_blocks, effect.verdict) == (4, 0, "faster")
+
+
 def test_the_result_is_written_beside_the_plan(tmp_path: Path) -> None:
     """For programs, and for the report, which is drawn from it."""
     result = analysed(tmp_path)

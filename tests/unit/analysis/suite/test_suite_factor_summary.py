@@ -1,9 +1,11 @@
 """What is shown of each factor, and at which places a level wins: told from the verdicts alone."""
 
 from collections.abc import Sequence
+from math import log
 
 import pytest
 
+from lab.analysis.statistics.effects import verdict
 from lab.analysis.suite.charts import crossing_chart
 from lab.analysis.suite.comparisons import published_of
 from lab.analysis.suite.factors import factor_sentences
@@ -123,15 +125,17 @@ def test_a_factor_that_had_nothing_to_act_on_is_told(
     assert told == ((message("Memory", *facts),) if facts else ())
 
 
-def test_one_run_of_a_block_that_read_is_enough_to_have_acted() -> None:
-    """The control ran twice, and the mean of its block is below a page; what is told is the highest of all runs."""
+@pytest.mark.parametrize("of_the_second", [8000.0, None])
+def test_one_run_of_a_block_that_read_is_enough_to_have_acted(of_the_second: float | None) -> None:
+    """What is told is the highest of all runs, not the mean of a block; of one that is not known it may be any."""
     bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
+    runs: dict[str, dict[str, float | None]] = {"control": {"a": 0.0, "b": of_the_second}, "64 MB": {"c": 0.0}}
     figures = [
         VariantMetric(
             variant=variant, name="query_read_bytes", scope="elasticsearch", unit="bytes", values=(mean,), median=mean,
-            low=mean, high=mean, by_run=runs,
+            low=mean, high=mean, by_run=runs[variant],
         )
-        for variant, mean, runs in (("control", 4000.0, {"a": 0.0, "b": 8000.0}), ("64 MB", 0.0, {"c": 0.0}))
+        for variant, mean in (("control", 4000.0), ("64 MB", 0.0))
     ]  # fmt: skip
     assert factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")], figures)) == ()
 
@@ -222,7 +226,8 @@ def three_levels(*ends: tuple[float, float, float]) -> SuiteResult:
         reference, name = f"default {share}", f"best {share}"
         variants.append(Variant(name=reference, profile="p", fingerprint=reference, working_set=share))
         variants.append(Variant(name=name, profile="p", fingerprint=name, against=reference, factor="codec"))
-        effects.append(in_time(name, three, "undecided", against=reference))
+        low, mean, high = map(log, three)
+        effects.append(in_time(name, three, verdict(TIME.name, mean, low, high), against=reference))
         figures.append(
             VariantMetric(
                 variant=reference,
@@ -300,3 +305,19 @@ def test_a_level_of_too_few_runs_wins_nowhere(message: MakeMessage) -> None:
     few = [*found.effects[:2], found.effects[2].model_copy(update={"verdict": "too few runs"})]
 
     assert factor_sentences(found.model_copy(update={"effects": few}))[0] == message("loses at 1×, 4×")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"verdict": "undecided"}, "it wins at 1×, 4×; neither is shown at 16×"),
+        ({"low": None, "high": None}, "it wins at 1×, 4×, 16×"),
+        ({"low": None, "high": None, "ratio": 1.2, "verdict": "slower"}, "it wins at 1×, 4×; it loses at 16×"),
+    ],
+)
+def test_a_level_wins_by_its_verdict(change: dict[str, object], told: str) -> None:
+    """Blocks that were lost may turn it round, so that it is undecided; of equal ratios there is no interval."""
+    found = three_levels(*[(0.7, 0.8, 0.9)] * 3)
+    effects = (*found.effects[:2], found.effects[2].model_copy(update=change))
+
+    assert factor_sentences(found.model_copy(update={"effects": effects}))[0].endswith(f": {told}.")

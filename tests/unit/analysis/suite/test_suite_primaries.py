@@ -91,3 +91,11 @@ def test_variants_that_count_otherwise_are_told_with_what_remains(verdict: Verdi
     told = summary(found, {("static", "control"): (3.0, 1.0)})
 
     assert told == message("3 documents in `static` and 1 in `control`", "slower by 67 %")
+
+
+def test_too_many_lost_blocks_are_no_want_of_blocks() -> None:
+    """Of five blocks three have both runs, and what is left may be a selection."""
+    few = an_effect("static", PER_DOCUMENT, (1.1, 1.2, 1.3), "too few runs", ratios=(1.2, 1.1, 1.3))
+    told = summary(findings(few.model_copy(update={"dropped_blocks": 2})), {})
+
+    assert "three blocks, and three of every four, in which both runs are verified" in told
