@@ -115,7 +115,7 @@ class RunningCommand:
     @property
     def pid(self) -> int | None:
         """Its process; `None` before any was started."""
-        return self._process and self._process.pid
+        return self._process.pid if self._process else None
 
     def begin(self, arguments: tuple[str, ...]) -> None:
         """Start a command in the background; it has no page of its own.
