@@ -37,7 +37,7 @@ from lab.analysis.figures.rates import (
     indexing_rate_docs_per_s,
     sampling_interval_s,
 )
-from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows, is_long_enough
+from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows, is_long_enough, under_load
 from lab.analysis.text import count, duration, number, quantity
 from lab.records.result import Limit, Result
 from lab.records.run import Run, RunWarning, WarningKind
@@ -101,8 +101,9 @@ def short_window(cut: Windows) -> RunWarning | None:
     """Too little was seen of the growing index."""
     if is_long_enough(cut.window):
         return None
-    grew, left = answered(cut.growing), answered(cut.window)
-    remaining = left or grew
+    left = answered(cut.window) or answered(under_load(cut.growing))
+    # A sink may have read all within the warm-up, long before the last document is indexed.
+    remaining = left or (() if is_long_enough(cut.growing) else answered(cut.growing))
     # Rounded down: 4.998 s would read as the 5 s that are enough.
     remaining_s = floor(10 * answered_s(remaining)) / 10
     text = f"{duration(remaining_s)} ({quantity(len(remaining), 'sample')})"

@@ -117,6 +117,20 @@ def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Pat
     assert warning.seen == message(4, 5, 3)
 
 
+def test_growth_after_the_sink_has_read_all_is_not_told_as_long_enough(tmp_path: Path, message: MakeMessage) -> None:
+    """Eight seconds of growth, of which the sink read for one: nothing is left between warm-up and end."""
+    truth = Truth(ticks=9)
+    read_s = truth.load_starts_s + truth.warm_up_s + 2
+
+    def change(sample: Sample) -> dict[str, object]:
+        all_read = {"records_read": truth.indexed if sample.at_s >= read_s else 1}
+        return {"sink": sample.sink.model_copy(update=all_read)} if sample.sink else {}
+
+    found = analyse(written(tmp_path, run(truth), with_samples(samples(truth), change))).result
+    (warning,) = [warning for warning in found.warnings if warning.kind is WarningKind.SHORT_WINDOW]
+    assert warning.seen == message("at most 0\u202fs (0 samples)", 5, 3)
+
+
 def test_an_index_that_never_grew_has_no_rate(tmp_path: Path) -> None:
     """None, and not zero."""
     result = result_of(tmp_path, Truth(ticks=0))
