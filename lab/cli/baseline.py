@@ -49,7 +49,7 @@ OF_ANOTHER_COMMIT = "commit"
 """The input in which a branch and its baseline differ by nature."""
 NO_INTERVAL = (
     "it has no interval, since nothing tells what else has changed between the two; variants of suites have one beside"
-    " the same control, each suite with `--starts 3` or more"
+    " the same control, each suite with runs in three starts or more (`--starts 3`, and the time for them)"
 )
 
 

@@ -180,7 +180,7 @@ def show(comparison: Comparison, *, every: bool) -> None:
     else:
         console.print(
             "no verdict: the two were measured at different times, and nothing tells what changed meanwhile; run both"
-            " in one suite, or in two beside the same control, each with `--starts 3` or more"
+            " in one suite, or in two beside the same control, each with runs in three starts or more"
         )
 
 
