@@ -54,7 +54,7 @@ class Windows:
             where nothing is to be stored, what the sink had read.
         window: Those of `growing` that rates are taken from: without the first 3 s, and up to the last sample before
             the sink had read all. Where the rest is not steady but its own end is, the warm-up was longer, and more is
-            cut. Empty where less than 1 s would be left.
+            cut, of a window of more than 5 s as much as leaves these. Empty where less than 1 s would be left.
         rates_per_s: Growth of that count per second from each sample of the window to the next, as far as it is known.
         is_steady: Whether that count grows steadily over the window; `None`: too few samples to tell.
         rise: Growth per second in the second half of the first 6 s after the warm-up, over that in the first half;
@@ -122,7 +122,10 @@ def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "
     rates = rates_per_s(whole, count(whole))
     # What is known by commits alone comes in bursts, in which there is no steady state to be seen.
     is_continuous = expect == "stored" or any(sample.sink for sample in whole)
-    steady = steady_state([rate for _, rate in rates]) if is_continuous else None
+    # A cut that leaves less than a measured window would cost a level run its figures.
+    ends_s = read_s(answered(whole)[-1])
+    latest = sum(ends_s - read_s(whole[place]) >= LEAST_S for place, _ in rates) - 1
+    steady = steady_state([rate for _, rate in rates], latest) if is_continuous else None
     cut = steady.begins if steady and steady.reached else 0
     window = whole[rates[cut][0] :] if cut else whole
     is_steady = steady.reached if steady else None
@@ -215,8 +218,8 @@ class SteadyState:
     reached: bool
 
 
-def steady_state(values: Sequence[float]) -> SteadyState | None:
-    """End of the warm-up of a series, by MSER-5; `None` if the series is too short.
+def steady_state(values: Sequence[float], latest: int | None = None) -> SteadyState | None:
+    """End of the warm-up of a series, by MSER-5, at this place at the latest; `None` if the series is too short.
 
     What is cut is what makes the mean of the rest least uncertain: the cut d that minimises the variance of the rest
     divided by its number, over means of 5 values each (over single values where there are fewer than 50 of them, which
@@ -234,7 +237,8 @@ def steady_state(values: Sequence[float]) -> SteadyState | None:
     # Batches end with the series; what is left over at its beginning goes with the first cut.
     over = len(values) % size
     batches = [fmean(values[place : place + size]) for place in range(over, len(values), size)]
-    cuts = range(len(batches) // 2 + 1)
+    half = len(batches) // 2
+    cuts = range(1 + (half if latest is None else min(half, max(0, latest - over) // size)))
     best = min(cuts, key=lambda cut: _variance(batches[cut:]) / (len(batches) - cut))
     begins = over + best * size if best else 0
     return SteadyState(begins, _is_level(values[begins:]))

@@ -125,6 +125,13 @@ def test_the_measured_window_is_told_from_its_first_answer_to_its_last() -> None
     assert set(found.rates_per_s) == {101}
 
 
+def test_a_longer_warm_up_leaves_a_measured_window() -> None:
+    """Of eight rates the last four are the surest, which last 4 s; a cut leaves 5 s, and a level run its figures."""
+    found = windows(run(0, 101, 211, 307, 401, 496, 603, 696, 801, 901, 1001, 1101, 1201, 1301))
+    assert (seconds(found.window)[0], seconds(found.window)[-1]) == (7, 12)
+    assert (found.is_steady, found.measured is not None) == (True, True)
+
+
 def consumer(at_s: float, committed: int, *, read: int | None = None) -> Sample:
     """A sample of a sink that is to store nothing; it counts what it reads, or only commits it."""
     sink = None if read is None or TEMPLATE.sink is None else TEMPLATE.sink.model_copy(update={"records_read": read})
