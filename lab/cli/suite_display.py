@@ -173,7 +173,9 @@ class SuiteDisplay:
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        self._what, self._state = what, f"{done} of {total} done, {self.left(variant.name)}"
+        # Where a time limit decides, nothing is planned yet while the first servers warm up.
+        runs = f"{done} of {total} done, " if total else ""
+        self._what, self._state = what, f"{runs}{self.left(variant.name)}"
         self._run = f"{what}: {variant.name}"
         if not console.is_terminal:
             console.print(f"{escape(self._run)} ({self._state})", soft_wrap=True)

@@ -115,6 +115,16 @@ def test_the_display_of_a_run_is_headed_by_what_begins(message: MakeMessage) -> 
         assert shown._heading == (message(1), message(0, 4, 6))
 
 
+def test_a_warm_up_before_anything_is_planned_is_not_0_of_0() -> None:
+    """A time limit decides how many runs there will be."""
+    made = plan()
+    display = SuiteDisplay(made, [], {"control": 60.0, "two shards": 60.0})
+    display.begins("warm-up 1", made.variants[0], 0, 0)
+
+    with display.of_run() as shown:
+        assert shown._heading[1] == "about 6 min left"
+
+
 @pytest.mark.parametrize(
     ("minutes", "facts"),
     [
