@@ -21,12 +21,10 @@ from lab.run.phases import RunProgress
 from lab.suite.bench import Bench
 from lab.suite.execution import MOST_BLOCKS, SuiteExecution
 from lab.suite.folder import Attempt
-from lab.suite.plan import INTERRUPTED_S, least_blocks, pairs_of_part
+from lab.suite.plan import DUET_WARM_UPS, INTERRUPTED_S, least_blocks, pairs_of_part
 
 MOST_WARM_UP_S = 75.0
 """Both sets run the same from here on, and change places, so what is left of their drift is in both of a comparison."""
-LEAST_WARM_UPS = 6
-"""The rate of the last ones sizes the loads: two sets of two nodes had reached a third of it after 84 s, two drains."""
 
 
 class PairBench(Bench, Protocol):
@@ -59,7 +57,7 @@ class DuetExecution(SuiteExecution):
 
     bench: PairBench
     most_warm_up_s = MOST_WARM_UP_S
-    least_warm_ups = LEAST_WARM_UPS
+    least_warm_ups = DUET_WARM_UPS
 
     def next_order(self, part: str, drawn: Sequence[Sequence[str]]) -> tuple[str, ...]:
         """The comparison that has run least of those that are not narrow enough, on the other set than before."""

@@ -37,6 +37,9 @@ LAYOUT_BASE_S = 10.0
 """What making an index that is kept takes beside its documents: shards that start, a merge, verification."""
 WARM_UPS = 4
 """Warm-up drains that servers just started usually need."""
+DUET_WARM_UPS = 6
+"""Of two sets, at least: the rate of the last ones sizes the loads. Two sets of two nodes had reached a third of it
+after 84 s, two drains."""
 RUNS_READ = 20
 LEAST_RATIOS = 3
 """Of a comparison, for its scatter to be told."""
@@ -264,7 +267,7 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
         variant.name: of_suite.get(variant.name) or (None if window_s else earlier_wall_s(runs, variant))
         for variant in plan.variants
     }
-    from_size = {variant.name: _from_size_s(variant, window_s) for variant in plan.variants}
+    from_size = {variant.name: _from_size_s(plan, variant, window_s) for variant in plan.variants}
     each = {name: from_size[name] if wall_s is None else wall_s for name, wall_s in earlier.items()}
     kinds = {variant.kind: each[variant.name] for variant in plan.variants}
     layouts = {variant.layout: _documents_s(variant) for variant in plan.variants if variant.layout}
@@ -272,8 +275,9 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     longest: dict[str, float] = {}
     for variant in plan.variants:
         longest[variant.way] = max(each[variant.name], longest.get(variant.way, 0.0))
-    stable_s = (WARM_UPS - 1) * sum(longest.values())
-    warm_ups = min(stable_s, WARM_SHARE * 60 * plan.minutes if plan.minutes else stable_s) + sum(kinds.values())
+    stable_s = ((DUET_WARM_UPS if plan.duets else WARM_UPS) - 1) * sum(longest.values())
+    is_bounded = plan.minutes and not plan.duets
+    warm_ups = min(stable_s, WARM_SHARE * 60 * plan.minutes if is_bounded else stable_s) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
     if is_share(plan.rate) and plan.rate_docs_per_s is None:
         warm_ups += LEAST_DRAINS * (RUN_BASE_S + LIMIT_S) + sum(each.values())
@@ -377,11 +381,16 @@ def _documents_s(variant: Variant) -> float:
     return (variant.documents or 100_000) / RATE_DOCS_PER_S
 
 
-def _from_size_s(variant: Variant, window_s: float) -> float:
-    """Queries alone find their index loaded; a stream lasts as its rate asks for, a drain at least the window."""
+def _from_size_s(plan: SuitePlan, variant: Variant, window_s: float) -> float:
+    """Queries alone find their index loaded; a stream lasts as its rate asks for, a drain at least the window.
+
+    Two runs at the same time share the cores.
+    """
     if variant.layout is not None:
         return QUERY_BASE_S + (variant.load_s or 0.0)
-    return RUN_BASE_S + max(_documents_s(variant), window_s if variant.load_s is None else variant.load_s)
+    longer = 2 if plan.duets else 1
+    least_s = window_s if variant.load_s is None else variant.load_s
+    return longer * RUN_BASE_S + max(longer * _documents_s(variant), least_s)
 
 
 def seconds_left(

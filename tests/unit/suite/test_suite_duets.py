@@ -12,9 +12,9 @@ from lab.errors import StackError
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
-from lab.suite.duets import LEAST_WARM_UPS, DuetExecution
+from lab.suite.duets import DuetExecution
 from lab.suite.folder import SuiteFolder
-from lab.suite.plan import FIRST_BLOCKS_OF_FEW
+from lab.suite.plan import DUET_WARM_UPS, FIRST_BLOCKS_OF_FEW
 from tests.unit.messages import MakeMessage
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_result
 from tests.unit.suite.test_suite_width import Widths, a_width
@@ -114,7 +114,7 @@ def test_servers_that_stay_cold_are_warmed_by_a_few_drains_at_least(tmp_path: Pa
     """However long they take: the last ones size the loads of all pairs."""
     bench = TwoSets()
     executed(SuiteFolder.begin(tmp_path, a_duet()), bench, Widths(), look_s=100, warm_after=99)
-    assert max(Counter(name for name, warm_up in bench.ran if warm_up).values()) == LEAST_WARM_UPS
+    assert max(Counter(name for name, warm_up in bench.ran if warm_up).values()) == DUET_WARM_UPS
 
 
 def test_a_pair_of_which_one_run_is_void_is_repeated_whole(tmp_path: Path, message: MakeMessage) -> None:

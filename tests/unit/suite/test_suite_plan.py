@@ -135,6 +135,20 @@ def test_a_pair_takes_as_long_as_its_longer_run(*, duets: bool, together_s: floa
     assert block_s(plan, ("two", "one"), {"one": 20.0, "two": 10.0}) == together_s
 
 
+def test_two_runs_at_the_same_time_share_the_cores(tmp_path: Path) -> None:
+    """Drains of 60,000 documents that last 10 s: a pair of them took 22 s, and the warm-up 2:20 of 4 minutes."""
+    variants = tuple(
+        SuiteVariant(name, a_profile(load={"mode": "drain"}), (), against)
+        for name, against in (("one", None), ("two", "one"))
+    )
+    suite = Suite("s", "?", "one", None, variants, Measures(None, 4, 0.05), 1, (("query_rate_per_s", "run"),), None)
+    documents = dict.fromkeys(("one", "two"), 60_000)
+    sized = replace(suite, window_s=10.0)
+    plan = make_plan(sized, measures=None, seed=None, skipped={}, documents=documents, command=(), duets=True)
+    expected = estimate(plan, tmp_path)
+    assert (expected.each, expected.warm_up_s) == ({"one": 22.0, "two": 22.0}, 5 * 22 + 2 * 22)
+
+
 def test_runs_take_as_long_as_in_the_last_suite_of_this_name(tmp_path: Path) -> None:
     """With what came before them, whatever the sizes of their documents; one that ran in another way tells nothing."""
     a_suite_that_ran(tmp_path, "20260101-000001", (1.0, 1.02, 1.04), walls=((0, 10), (13, 20), (320, 350)))
