@@ -122,11 +122,11 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void send(Bulk bulk) {
-        long waitNanos = pace.reserve(bulk.size(), bulk.bodyBytes(), timers.nanoTime());
+        long waitNanos = queue.take(bulk, pace);
         if (waitNanos == 0) {
             sendNow(bulk);
         } else {
-            timers.after(1 + TimeUnit.NANOSECONDS.toMillis(waitNanos), () -> sendNow(bulk));
+            timers.after(1 + TimeUnit.NANOSECONDS.toMillis(waitNanos), () -> send(bulk));
         }
     }
 

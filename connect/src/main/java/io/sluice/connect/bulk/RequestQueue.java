@@ -231,6 +231,11 @@ final class RequestQueue {
         return lanes.parked();
     }
 
+    /** Takes a request's place in the pace; returns the nanoseconds until it comes, 0 also where nothing is left of it. */
+    synchronized long take(Bulk bulk, Pace pace) {
+        return stopped || bulk.isDone() ? 0 : pace.take(bulk.size(), bulk.bodyBytes(), timers.nanoTime());
+    }
+
     /** Notes that a request goes on the wire; whether it may. */
     synchronized boolean mayBeSent(Bulk bulk) {
         if (stopped || bulk.isDone()) {

@@ -167,4 +167,19 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
         assertEquals(1, client.sent.size());
         assertEquals(List.of(0L, 1L, 2L, 3L), sorted(book.revoked));
     }
+
+    /** Four requests of 1 s each wait for their places when their partition is lost; the next partition waits for none. */
+    @Test
+    void whatIsRevokedLeavesNoGapInThePace() {
+        documentsPerSecond = 2;
+        BulkWriter writer = writer(2, 1 << 20, 5, false);
+        add(writer, 10);
+        losePartition(writer, 0);
+        partition = opened(1);
+        add(writer, 6);
+        timers.advance(1_010);
+        assertEquals(List.of("10", "11"), client.offsets(1));
+        timers.advance(1_010);
+        assertEquals(3, client.sent.size());
+    }
 }
