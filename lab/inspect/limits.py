@@ -11,7 +11,7 @@ from statistics import fmean
 from lab.analysis.figures.limits import BACKLOG_S, BUSY_WRITE_THREADS, KEPT_UP, MOST, SATURATED_PERCENT, THROTTLED
 from lab.analysis.text import UNKNOWN, count, number, quantity
 from lab.inspect.connector import POLL, InspectedConnector
-from lab.inspect.figures import Figures
+from lab.inspect.figures import Figures, over
 from lab.inspect.index import InspectedIndex
 from lab.inspect.readings import EVERY_S
 from lab.profiles.index_settings import time_s
@@ -23,6 +23,8 @@ GOOD_DOCUMENTS = 2000
 BATCH_SIZE = ("batch.size", "bulk.max.operations.size")
 IN_FLIGHT = ("max.in.flight.requests", "bulk.max.concurrent.requests")
 """The second names are those of Aiven's newer sinks for OpenSearch (`OpenSearchSinkConnectorConfig`)."""
+MOST_DOCUMENTS, MOST_BYTES = "max.documents.per.second", "max.bytes.per.second"
+"""Of each task of our sink, which spreads its requests evenly (`Pace`)."""
 HOT = 3.0
 """How many times as much as the mean of the others."""
 HALF = 0.5
@@ -183,7 +185,7 @@ def failed(pipeline: Pipeline) -> Iterator[Bottleneck]:
     if connector.state == "FAILED" or broken:
         what = f"{quantity(len(broken), 'task')} of {len(connector.tasks)}" if broken else "the connector"
         reason = next(filter(None, (task.reason for task in broken)), connector.reason) or "no cause given"
-        yield Bottleneck("connector", f"{what} failed: {reason}.")
+        yield Bottleneck("connector", f"{what} failed: {reason.rstrip('.')}.")
     if connector.state in {"PAUSED", "STOPPED"}:
         yield Bottleneck("connector", f"it is {connector.state}: no record is read until somebody resumes it.")
     if not connector.running_tasks:
@@ -218,11 +220,17 @@ def at_rest(pipeline: Pipeline) -> Iterator[Bottleneck]:
 def held_back(pipeline: Pipeline) -> Iterator[Bottleneck]:
     """Our sink may go no faster, Elasticsearch rejects requests, or it holds indexing back for its merges."""
     figures, connector, tasks = pipeline.figures, pipeline.connector, pipeline.reading_tasks
-    cap = connector.whole("max.documents.per.second")
-    if cap and figures.indexing_rate is not None and figures.indexing_rate >= KEPT_UP * cap * tasks:
-        may = f"{quantity(tasks, 'task')} may index {count(cap)} documents/s each"
-        more = Try("max.documents.per.second", str(cap), "0", "0 is no bound")
-        yield Bottleneck("requested rate", f"{may}, and {number(figures.indexing_rate)}/s were indexed.", (more,))
+    documents, size = pipeline.bulk_request or (0.0, 0.0)
+    for name, unit, each in ((MOST_DOCUMENTS, "documents", 1.0), (MOST_BYTES, "bytes", over(size, documents))):
+        cap = connector.whole(name)
+        if not cap or each is None or figures.indexing_rate is None:
+            continue
+        # The next request of each task waits for its place, and may lie just beyond the window.
+        rate, least = each * figures.indexing_rate, KEPT_UP * cap * tasks - tasks * each * documents / figures.window_s
+        if rate >= least:
+            may = f"{quantity(tasks, 'task')} may index {count(cap)} {unit}/s each"
+            evidence = f"{may}, and {number(rate)}/s were indexed, in requests of {number(each * documents)}."
+            yield Bottleneck("requested rate", evidence, (Try(name, str(cap), "0", "0 is no bound"),))
     if figures.rejected:
         name, flight = connector.first_whole(IN_FLIGHT)
         fewer = Try(name, str(flight), str((flight or 1) // 2), "fewer requests wait in the write queue")
@@ -358,7 +366,7 @@ def elasticsearch(pipeline: Pipeline) -> Iterator[Bottleneck]:
         yield Bottleneck("refreshes", f"{busy}, and {took}.", pipeline.fewer_segments)
     if merging_s and merging_s >= half_s:
         ended = f"those that ended had worked for {number(figures.merge_time_s)} {beside}, on all copies"
-        under_way = f"{number(merging)} merges were under way on average, and {ended}"
+        under_way = f"merges under way: {number(merging)} on average; {ended}"
         yield Bottleneck("merges", f"{busy}; {under_way}.", pipeline.fewer_segments)
     yield Bottleneck("elasticsearch", f"{busy}.", pipeline.fewer_segments)
 

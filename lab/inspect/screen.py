@@ -139,7 +139,7 @@ def index_lines(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
         yield "indexing", rate
         yield "", bulk_text(figures)
         indexing, refreshes = number(figures.index_time_s), number(figures.refresh_time_s)
-        merges = f"{number(figures.merging)} merges under way, those that ended had worked for"
+        merges = f"merges under way: {number(figures.merging)}; those that ended had worked for"
         throttled = f"throttled in {percent(figures.throttled)} of the window"
         yield "", f"{indexing} s of indexing on all copies, {refreshes} s of refreshes; {throttled}"
         yield "", f"{merges} {number(figures.merge_time_s)} s"

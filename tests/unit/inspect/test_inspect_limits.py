@@ -6,7 +6,7 @@ import pytest
 
 from lab.inspect.connector import Setting, Task
 from lab.inspect.figures import Processor
-from lab.inspect.limits import Pipeline, bottleneck_of, why_unknown
+from lab.inspect.limits import MOST_BYTES, Pipeline, bottleneck_of, why_unknown
 from tests.unit.inspect.pipelines import (
     GRAMS,
     INDEX,
@@ -25,6 +25,7 @@ OTHER_NODE = replace(NODE, name="es-2", host="10.0.0.2", index_time_s=1.0, write
 TINY = with_connector(with_figures(bulk_documents=20.0, bulk_bytes=20_000.0), settings={"batch.size": "20"})
 STALLED = with_figures(backlog=None, commit_rate=None, indexing_rate=0.0)
 CAPPED = with_connector(settings={"max.documents.per.second": "1000"})
+IN_BYTES = with_connector(settings={MOST_BYTES: "1000000"})
 HOT = with_nodes(
     replace(NODE, write_busy=0.7), OTHER_NODE, shard_documents={"orders/0": 9_001, "orders/1": 499, "orders/2": 503}
 )
@@ -64,7 +65,11 @@ def stage_of(pipeline: Pipeline) -> str | None:
         # Whose records all become dead letters indexes nothing, and commits.
         ("producer", with_figures(backlog=380, indexing_rate=0.0), with_figures(backlog=4_037, indexing_rate=0.0)),
         ("producer", with_figures(backlog=0, arrival_rate=0.0, indexing_rate=None), ONE_TASK),
-        ("requested rate", CAPPED, with_figures(CAPPED, indexing_rate=949.0)),
+        # 950/s less one request of 1,499 documents, whose place may be just beyond 20 s.
+        ("requested rate", with_figures(CAPPED, indexing_rate=876.0), with_figures(CAPPED, indexing_rate=875.0)),
+        ("requested rate", IN_BYTES, with_connector(settings={MOST_BYTES: "0"})),
+        ("requested rate", IN_BYTES, with_figures(IN_BYTES, bulk_bytes=1_298_000.0)),
+        ("requested rate", IN_BYTES, with_figures(IN_BYTES, bulk_documents=None, bulk_bytes=None)),
         ("requested rate", CAPPED, with_connector(settings={"max.documents.per.second": "0"})),
         ("elasticsearch", with_node(rejected=1), with_node(rejected=0)),
         ("merge throttling", with_figures(throttled=0.1), with_figures(throttled=0.09)),
