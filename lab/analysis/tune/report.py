@@ -65,7 +65,7 @@ def tune_report(folder: Path, result: TuneResult) -> str:
         matter=sum(group_of(each) == "matters" for each in result.mixed) if result.mixed else UNKNOWN,
         tried=table_of_tried(result),
         of_tried="" if plan.screens else TRIED,
-        pareto=pareto_chart(result),
+        pareto=None if plan.screens else pareto_chart(result),
         files=[(name, what, text) for name, what in SHOWN.items() if (text := text_of(folder / name))],
         stages=list(stage_lines(result)),
         footer=f"Tune {plan.tune_id}, begun {began:%Y-%m-%d %H:%M} UTC.",

@@ -15,7 +15,7 @@ import pytest
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, figures
 from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.tune.goals import METRICS, compared_metrics, parsed_goal
-from lab.analysis.tune.report import table_of_screening, write_tune_report
+from lab.analysis.tune.report import table_of_screening, tune_report, write_tune_report
 from lab.analysis.tune.result import analyse_tune
 from lab.analysis.tune.screening import group_of, rate_of, told_groups
 from lab.errors import ProfileError
@@ -411,6 +411,8 @@ def test_rates_are_told_only_where_all_runs_have_one(
     with_rates = analyse_tune(folder.path, ended=True)
     assert any(rate_of(each) for each in with_rates.mixed)
     assert "indexing rate" in str(table_of_screening(with_rates)["head"])
+    # A chart of what is not beaten would show the start as the recommended one.
+    assert "not beaten" not in tune_report(folder.path, with_rates)
 
     def without_the_fastest(suite: SuiteRecords, **how: Any) -> tuple[VariantMetric, ...]:
         made = figures(suite, **how)
