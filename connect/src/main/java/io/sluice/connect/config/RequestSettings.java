@@ -50,20 +50,24 @@ public final class RequestSettings {
                         + "cluster privilege monitor. never: requests hold documents of all shards.");
         settings.number(MAX_DOCUMENTS_PER_SECOND, "Documents per second", 0L)
                 .accepts(Accepts.atLeast(0))
-                .means("Most documents that a task sends per second, including retries, evenly spread. 0: no "
-                        + "limit.");
+                .means("Most documents that a task sends per second, including retries, evenly spread; a request holds "
+                        + "no more than these. 0: no limit.");
         settings.number(MAX_BYTES_PER_SECOND, "Bytes per second", 0L)
                 .accepts(Accepts.atLeast(0))
                 .means("The same in bytes of request bodies. 0: no limit.");
     }
 
+    /** Operations of a full request, no more than a second may have: requests would be seconds apart. */
     public int batchSize() {
-        return values.getInt(BATCH_SIZE);
+        long most = maxDocumentsPerSecond();
+        return most == 0 ? values.getInt(BATCH_SIZE) : (int) Math.min(values.getInt(BATCH_SIZE), most);
     }
 
+    /** Bytes of a full request, no more than a second may have. */
     public long bulkSizeBytes() {
         long bytes = values.getLong(BULK_SIZE_BYTES);
-        return bytes == NO_LIMIT ? Long.MAX_VALUE : bytes;
+        long most = maxBytesPerSecond();
+        return Math.min(bytes == NO_LIMIT ? Long.MAX_VALUE : bytes, most == 0 ? Long.MAX_VALUE : most);
     }
 
     public long lingerMs() {

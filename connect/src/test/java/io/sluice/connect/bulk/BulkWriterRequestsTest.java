@@ -98,6 +98,24 @@ class BulkWriterRequestsTest extends WriterWorld {
         assertTrue(bytes > 2_000 && bytes <= 3_600, "bytes in 3 s at 1,000/s: " + bytes);
     }
 
+    /** Of 2,000 at a time, 500/s would be one request each four seconds. */
+    @Test
+    void aRequestHoldsNoMoreThanASecondMayHave() {
+        documentsPerSecond = 5;
+        BulkWriter writer = writer(2_000, 1 << 20, 5, false);
+        add(writer, 12);
+        timers.advance(1_010);
+        assertEquals(List.of(5, 5), client.sent.stream().map(Bulk::size).toList());
+        documentsPerSecond = 0;
+        bytesPerSecond = 1_000;
+        int before = client.sent.size();
+        writer = writer(2_000, 1 << 20, 5, false);
+        String document = "{\"a\":\"" + "x".repeat(430) + "\"}";
+        writer.add(List.of(operation("a", document), operation("b", document), operation("c", document)));
+        timers.advance(100);
+        assertEquals(2, client.sent.get(before).size());
+    }
+
     /** A quiet index has its turn as soon as its record is the oldest, however much waits for a busy one. */
     @Test
     void aBusyIndexStarvesNoQuietOne() {
