@@ -155,6 +155,7 @@ class RunView:
             "report": f"/runs/{self.name}/report.html" if self._has_report else None,
             "outcome": self._outcome,
             "limit": limit and {"stage": stage_text(limit.stage, self._product), "evidence": limit.evidence},
+            "limit_asked_s": judgement.asked_s,
             "warnings": [
                 {"heading": warning.kind.heading, "seen": warning.seen, "remedy": warning.remedy}
                 for warning in judgement.warnings

@@ -99,12 +99,12 @@ function showProgress(state) {
 }
 
 function showLimit(state) {
-  const { limit } = state;
-  const text = limit ? [limit.stage, limit.evidence] : ["", ""];
-  reveal(find("now-limit"), !state.ended && state.alive && Boolean(limit || state.phase === "load"));
+  const { limit, limit_asked_s: askedS } = state;
+  const text = limit ? [limit.stage, limit.evidence] : duration(Math.round(askedS));
+  reveal(find("now-limit"), askedS != null);
   rebuild(find("now-limit"), text, () => limit
     ? ["Limited by ", make("strong", {}, limit.stage), `: ${limit.evidence}`]
-    : ["Limit not identified in the last 10 s."]);
+    : [`Limit not identified in the last ${text}.`]);
 }
 
 function showWarnings(warnings) {

@@ -124,7 +124,7 @@ def test_the_state_says_how_far_how_long_still_and_what_limits(tmp_path: Path) -
     assert (state["phase"], state["step"], state["done"], state["total"]) == ("load", "indexing", 11, 101)
     assert (state["ended"], state["alive"], state["report"]) == (None, True, None)
     assert state["left_s"] == pytest.approx(7 * 90 / 11, rel=0.2)
-    assert state["limit"]["stage"] == "merge throttling"
+    assert (state["limit"]["stage"], state["limit_asked_s"]) == ("merge throttling", 10.0)
     assert state["pipeline"]["slow"] == "nodes"
 
 
@@ -184,7 +184,7 @@ def test_a_run_that_has_broken_off_in_its_load_is_not_limited_now(tmp_path: Path
     goes_on(folder, **how)
     watch.look()
     state = state_of(watch)
-    assert (state["limit"], state["warnings"]) == (None, [])
+    assert (state["limit"], state["limit_asked_s"], state["warnings"]) == (None, None, [])
     assert (state["pipeline"]["slow"], state["pipeline"]["why"]) == (None, None)
 
 
