@@ -154,8 +154,7 @@ function showTasks(tasks) {
 
 function showPhases(state, model) {
   const rows = (state.phases ?? []).map(({ name, started_s, ended_s, went }) => {
-    const isNow = ended_s == null && !state.ended;
-    const lasted = (ended_s ?? (isNow ? model.serverS() : state.updated_s)) - started_s;
+    const lasted = (ended_s ?? model.serverS()) - started_s;
     return [`${MARKS[went] ?? "✓"} ${name}`, duration(Number.isFinite(lasted) ? Math.max(0, Math.round(lasted)) : null)];
   });
   if (!hasChanged(find("now-phases"), rows)) return;

@@ -174,6 +174,19 @@ def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("how", [{"identity": replace(identity_of(), start_ticks=7)}, {"ended": "interrupted"}])
+def test_a_phase_that_a_run_broke_off_in_has_lasted_until_then(tmp_path: Path, how: dict[str, Any]) -> None:
+    """That of a killed run would grow for as long as its page is open."""
+    phases = [{"name": "load", "started_s": START_S, "ended_s": None}]
+    folder = begun(tmp_path / "quickstart/20260101-000007", phases=phases)
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert [phase["ended_s"] for phase in state_of(watch)["phases"]] == [None]
+    goes_on(folder, phases=phases, updated_s=START_S + 11, **how)
+    watch.look()
+    assert [phase["ended_s"] for phase in state_of(watch)["phases"]] == [START_S + 11]
+
+
+@pytest.mark.parametrize("how", [{"identity": replace(identity_of(), start_ticks=7)}, {"ended": "interrupted"}])
 def test_a_run_that_has_broken_off_in_its_load_is_not_limited_now(tmp_path: Path, how: dict[str, Any]) -> None:
     """Its last ten seconds may be days ago when the page is opened."""
     folder = begun(tmp_path / "quickstart/20260101-000007")
