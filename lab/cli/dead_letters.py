@@ -27,8 +27,7 @@ from lab.replay.connectors import QUEUE, beside, configs_of, connector_of_queue,
 from lab.replay.dead_letters import (
     DISCARDED,
     FIRST_NAMED,
-    ORIGIN_OF,
-    REFUSED_AT,
+    MARK_KEY,
     WAITING,
     Choice,
     DeadLetterTopic,
@@ -126,14 +125,14 @@ def show(
     found = source_named(source, runs, servers_of(on.target, on.target_file).endpoints())
     shown: list[Letter] = []
     content: list[Letter] = []
-    sent_again: set[Place] = set()
+    sent_again: set[RecordOfFile] = set()
     discarded = 0
     kinds: dict[object, int] = {}
     for letter in each_once(found.letters.letters()):
         discarded += letter.discarded
         if letter.sent_again:
             # One that was refused again is another letter of the same record.
-            sent_again.add(letter.origin)
+            sent_again.add(RecordOfFile.of(letter))
         if (everything or letter.is_waiting) and choice.takes(letter):
             content += [letter] if len(content) < documents else []
             kind = kind_of(letter)
@@ -181,7 +180,7 @@ def export(
     found = source_named(source, runs, servers_of(on.target, on.target_file).endpoints())
 
     def chosen() -> Iterable[Letter]:
-        letters = each_once(found.letters.letters(), ORIGIN_OF if documents_only else REFUSED_AT)
+        letters = each_once(found.letters.letters(), RecordOfFile.of if documents_only else MARK_KEY)
         return (each for each in letters if (everything or each.is_waiting) and choice.takes(each))
 
     if found.file is None and not documents_only:

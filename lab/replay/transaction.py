@@ -28,8 +28,8 @@ class Outgoing:
 
 def marks_of(letters: Iterable[Letter], topic: DeadLetterTopic, mark: str) -> list[Outgoing]:
     """The records that mark single letters as `sent`, `discarded` or `waiting`."""
-    places = dict.fromkeys(str(letter.refused_at) for letter in letters)
-    return [Outgoing(topic.marks_topic, 0, place.encode(), mark.encode()) for place in places]
+    keys = dict.fromkeys(letter.mark_key for letter in letters)
+    return [Outgoing(topic.marks_topic, 0, key.encode(), mark.encode()) for key in keys]
 
 
 class MarkedWriter:
