@@ -27,7 +27,6 @@ from lab.replay.connectors import QUEUE, beside, configs_of, connector_of_queue,
 from lab.replay.dead_letters import (
     DISCARDED,
     FIRST_NAMED,
-    MARK_KEY,
     WAITING,
     Choice,
     DeadLetterTopic,
@@ -36,7 +35,7 @@ from lab.replay.dead_letters import (
     groups_of,
     kind_of,
 )
-from lab.replay.export import document_line, letter_json, letter_line, new_file
+from lab.replay.export import document_line, exported, letter_json, letter_line, new_file
 from lab.replay.mapping import update_mapping
 from lab.replay.replay import Replay, Route, TopicReplay, connector_for_replay, mark_letters, replay_config, sum_of
 from lab.replay.source_lines import RecordOfFile, SourceFile, source_of
@@ -180,8 +179,8 @@ def export(
     found = source_named(source, runs, servers_of(on.target, on.target_file).endpoints())
 
     def chosen() -> Iterable[Letter]:
-        letters = each_once(found.letters.letters(), RecordOfFile.of if documents_only else MARK_KEY)
-        return (each for each in letters if (everything or each.is_waiting) and choice.takes(each))
+        letters = found.letters.letters()
+        return exported(letters, choice, everything=everything, documents_only=documents_only)
 
     if found.file is None and not documents_only:
         typer.echo(NO_LINES, err=True)

@@ -93,7 +93,8 @@ class Letter:
         return replace(self, value=None, headers=())
 
 
-MARK_KEY: Callable[[Letter], Hashable] = attrgetter("mark_key")
+REFUSAL: Callable[[Letter], Hashable] = attrgetter("mark_key", "is_waiting")
+"""What the letters of one refusal share. One that was written after a replay of the others waits for the next."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class DeadLetterTopic:
                 yield letter
 
 
-def each_once(letters: Iterable[Letter], of: Callable[[Letter], Hashable] = MARK_KEY) -> Iterator[Letter]:
+def each_once(letters: Iterable[Letter], of: Callable[[Letter], Hashable] = REFUSAL) -> Iterator[Letter]:
     """The first letter of each refusal: a sink that is not sure of the first writes a second one.
 
     Args:

@@ -130,6 +130,13 @@ def test_a_letter_that_a_replay_brought_back_is_another_letter_of_one_document()
     assert [str(each.refused_at) for each in each_once(letters, RecordOfFile.of)] == ["books-0@3", "books-0@5"]
 
 
+def test_a_letter_that_was_written_after_a_replay_of_its_first_one_is_listed() -> None:
+    """The next replay sends it."""
+    kafka = Kafka([rejected(3), rejected(5), rejected(3)], sent=2)
+    waiting = [each.at.offset for each in each_once(topic_of(kafka).letters()) if each.is_waiting]
+    assert (waiting, sent_by(kafka)) == ([2], [3])
+
+
 def test_the_marks_of_our_own_topics_are_removed_with_them() -> None:
     """Their names begin as those of the run do."""
     topic = DeadLetterTopic(Kafka([]), "sluice-file-20261127-070856-dead-letters")  # type: ignore[arg-type]
