@@ -179,7 +179,7 @@ class DeadLetterTopic:
         for message in self._kafka.records(self.topic, first):
             letter = letter_of(message)
             passed = SENT if letter.at.offset < sent[letter.at.partition] else WAITING
-            mark = marks.get(letter.mark_key) or marks.get(str(letter.refused_at), passed)
+            mark = mark_in(marks.get(letter.mark_key) or marks.get(str(letter.refused_at), passed), letter)
             letter = replace(letter, sent_again=mark == SENT, discarded=mark == DISCARDED)
             yield letter if content else letter.without_content()
 
@@ -196,6 +196,14 @@ class DeadLetterTopic:
             is_due = letter.is_waiting or (again and not letter.discarded)
             if is_due and last.get((letter.origin, letter.key)) == letter.at and choice.takes(letter):
                 yield letter
+
+
+def mark_in(text: str, letter: Letter) -> str:
+    """Mark in the value of its record. Behind a letter that was sent, another waits: the record was read again."""
+    mark, _, sent = text.partition(" ")
+    place = Place.parsed(sent)
+    is_behind = place is not None and place.partition == letter.at.partition and place.offset < letter.at.offset
+    return WAITING if is_behind else mark
 
 
 def each_once(letters: Iterable[Letter], of: Callable[[Letter], Hashable] = REFUSAL) -> Iterator[Letter]:

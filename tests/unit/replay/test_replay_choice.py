@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
-from lab.clients.kafka import Place
+from lab.clients.kafka import Place, as_text
 from lab.replay.dead_letters import EVERYTHING, REPLAY_OF, Choice, DeadLetterTopic, Letter, each_once
 from lab.replay.source_lines import RecordOfFile
 from lab.replay.transaction import Outgoing, marks_of
@@ -119,7 +119,17 @@ def test_where_the_broker_gives_letters_their_time_a_mark_is_of_the_place() -> N
     """The second letter of one refusal has another time than the first."""
     by_broker = {"clock": str(TIMESTAMP_LOG_APPEND_TIME)}
     topic = topic_of(Kafka([rejected(3) | by_broker, rejected(3) | by_broker | {"time_ms": "2003"}]))
-    assert marks_of(topic.letters(), topic, "sent") == [Outgoing("sluice-bad-marks", 0, b"books-0@3", b"sent")]
+    assert marks_of(topic.letters(), topic, "sent") == [Outgoing("sluice-bad-marks", 0, b"books-0@3", b"sent bad-0@1")]
+
+
+def test_a_letter_behind_the_one_that_was_sent_waits() -> None:
+    """As after offsets were reset to fill another index, which lacks its document. One before it was sent with it."""
+    kafka = Kafka([rejected(3)] * 3, marks={"books-0@3 1009": "sent bad-0@1"})
+    topic = topic_of(kafka)
+    assert [each.is_waiting for each in topic.letters()] == [False, False, True]
+    assert [each.at.offset for each in topic.to_send(again=False)] == [2]
+    kafka.marks = {as_text(each.key): as_text(each.value) for each in marks_of(topic.letters(), topic, "sent")}
+    assert sent_by(kafka) == []
 
 
 def test_a_letter_that_a_replay_brought_back_is_another_letter_of_one_document() -> None:
