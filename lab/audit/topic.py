@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
-from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
-
 from lab.audit.ids import CONTENT, NO_DOCUMENT, IdRule, Record
 from lab.audit.index import Contents, Pace
 from lab.clients.kafka import KafkaTopics, instant_ms, instant_text, stretches
@@ -190,7 +188,7 @@ class Topic:
             except ProfileError:
                 nameless += 1
                 continue
-            if message.timestamp()[0] == TIMESTAMP_LOG_APPEND_TIME:
+            if not letter.is_timed:
                 letter = replace(letter, timestamp_ms=LATEST_MS)
             for place in (letter.origin, letter.refused_at):
                 at = place.partition, place.offset

@@ -27,8 +27,6 @@ from lab.replay.connectors import QUEUE, beside, configs_of, connector_of_queue,
 from lab.replay.dead_letters import (
     DISCARDED,
     FIRST_NAMED,
-    ORIGIN_OF,
-    REFUSED_AT,
     WAITING,
     Choice,
     DeadLetterTopic,
@@ -37,7 +35,7 @@ from lab.replay.dead_letters import (
     groups_of,
     kind_of,
 )
-from lab.replay.export import document_line, letter_json, letter_line, new_file
+from lab.replay.export import document_line, exported, letter_json, letter_line, new_file
 from lab.replay.mapping import update_mapping
 from lab.replay.replay import Replay, Route, TopicReplay, connector_for_replay, mark_letters, replay_config, sum_of
 from lab.replay.source_lines import RecordOfFile, SourceFile, source_of
@@ -126,14 +124,14 @@ def show(
     found = source_named(source, runs, servers_of(on.target, on.target_file).endpoints())
     shown: list[Letter] = []
     content: list[Letter] = []
-    sent_again: set[Place] = set()
+    sent_again: set[RecordOfFile] = set()
     discarded = 0
     kinds: dict[object, int] = {}
     for letter in each_once(found.letters.letters()):
         discarded += letter.discarded
         if letter.sent_again:
             # One that was refused again is another letter of the same record.
-            sent_again.add(letter.origin)
+            sent_again.add(RecordOfFile.of(letter))
         if (everything or letter.is_waiting) and choice.takes(letter):
             content += [letter] if len(content) < documents else []
             kind = kind_of(letter)
@@ -181,8 +179,8 @@ def export(
     found = source_named(source, runs, servers_of(on.target, on.target_file).endpoints())
 
     def chosen() -> Iterable[Letter]:
-        letters = each_once(found.letters.letters(), ORIGIN_OF if documents_only else REFUSED_AT)
-        return (each for each in letters if (everything or each.is_waiting) and choice.takes(each))
+        letters = found.letters.letters()
+        return exported(letters, choice, everything=everything, documents_only=documents_only)
 
     if found.file is None and not documents_only:
         typer.echo(NO_LINES, err=True)

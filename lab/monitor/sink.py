@@ -1,7 +1,8 @@
 """Reads what the tasks of our sink say of themselves, through the JMX agent (Jolokia) in each Connect worker.
 
 Where a function takes a URL, it takes those of several workers of one group as well, separated by commas. The tasks are
-on whichever of them answer: one that is down has none.
+on whichever of them take a connection: one that is down has none, and one that takes it has to answer, since its tasks
+are not known otherwise.
 """
 
 import re
@@ -64,8 +65,8 @@ class SinkReader:
         """The ledger at this instant; of the histograms, which are costly to encode, at most one and now and then.
 
         Raises:
-            LookupError: A worker did not answer, and its tasks are nowhere else: their counts would seem to fall, and
-                to grow once it answers.
+            LookupError: A worker is down, and its tasks are nowhere else: their counts would seem to fall, and to grow
+                once it answers.
             httpx.HTTPError, SinkNotRegisteredError, JolokiaError: As for `read_workers`.
         """
         attributes = {field: attribute(field) for field in LEDGER_FIELDS}
@@ -209,10 +210,10 @@ def beans_of(workers: Iterable[Worker]) -> dict[str, dict[str, Any]]:
 
 
 def read_workers(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> list[Worker]:
-    """These attributes of the connector's tasks, of every worker that answers.
+    """These attributes of the connector's tasks, of every worker that is there.
 
     Raises:
-        httpx.HTTPError: No answer of any worker.
+        httpx.HTTPError: No worker is there, or one that is does not answer.
         SinkNotRegisteredError: There is no such bean yet.
         JolokiaError: Any other refusal.
     """
@@ -221,7 +222,7 @@ def read_workers(client: httpx.Client, url: str, connector: str, attributes: Seq
     for agent in urls_of(url):
         try:
             workers.append(_worker(client, agent, connector, attributes))
-        except httpx.HTTPError as failure:
+        except (httpx.ConnectError, httpx.ConnectTimeout) as failure:
             failures.append(failure)
     if not workers:
         raise failures[0]

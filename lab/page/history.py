@@ -264,7 +264,7 @@ def of_progress(file: Path, name: str) -> Row:
         "started_s": progress["started_s"],
         "ended_s": progress["updated_s"] if ended else None,
         "status": ended or "unfinished",
-        "verdict": f"{ended or 'not ended'} in “{progress['phase']}”{reason}",
+        "verdict": f"{ended or 'last seen'} in “{progress['phase']}”{reason}",
     }
 
 

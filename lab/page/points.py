@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from statistics import fmean
 
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names
 from lab.analysis.figures.latency import indexing_latency_series
@@ -13,6 +14,9 @@ BEFORE = 16
 """Samples before a new one that decide whether there is a gap before it: the usual interval is their median."""
 CARRIED_S = 12.0
 """How long a latency that is read every few seconds stands for the samples after it."""
+DELIVERED_S = 10.0
+"""Time that a delivery rate is of. Producers tell five times a second how far they are: one second has four of these
+steps, or six."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,7 @@ class LivePoint:
     Attributes:
         indexing_rate_docs_per_s: On primaries, as the latency; the total counts replicas, too.
         end_to_end_latency_ms_p50, end_to_end_latency_ms_p99: Of all records of a stream so far.
+        produced_docs_per_s: Mean of the last ten seconds.
         sink_docs_per_s: Records that the sink has read.
         cpu: Cores by process, and of everything else.
     """
@@ -58,7 +63,7 @@ def points_of(samples: Sequence[Sample], cores: float, first: int = 0) -> list[L
     samples, first = samples[max(0, first - BEFORE) :], min(first, BEFORE)
     rates = [_aligned(samples, indexing_rate_series(samples, scope)) for scope in ("primaries", "total")]
     latency = _aligned(samples, indexing_latency_series(samples, "primaries"))
-    produced = _aligned(samples, _growth(samples, lambda pair: [sample.produced for sample in pair]))
+    produced = _delivery_rates(samples)
     read = _aligned(samples, _growth(samples, consumed))
     ages = list(_ages(samples))
     busy = {name: _aligned(samples, series) for name, series in _cpu(samples, cores).items()}
@@ -97,6 +102,19 @@ def _growth(samples: Sequence[Sample], counted: Callable[[Sequence[Sample]], lis
         return rate_per_s(first, last, after.at_s - before.at_s)
 
     return differences(samples, rate)
+
+
+def _delivery_rates(samples: Sequence[Sample]) -> list[float | None]:
+    rates = _aligned(samples, _growth(samples, lambda pair: [sample.produced for sample in pair]))
+    means: list[float | None] = []
+    for place, sample in enumerate(samples):
+        # Points that are made one by one have so many samples before them.
+        last = range(max(0, place - BEFORE + 1), place + 1)
+        known = [
+            rate for at in last if (rate := rates[at]) is not None and samples[at].at_s > sample.at_s - DELIVERED_S
+        ]
+        means.append(fmean(known) if rates[place] is not None else None)
+    return means
 
 
 def _cpu(samples: Sequence[Sample], cores: float) -> dict[str, list[Point]]:

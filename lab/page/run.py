@@ -155,6 +155,7 @@ class RunView:
             "report": f"/runs/{self.name}/report.html" if self._has_report else None,
             "outcome": self._outcome,
             "limit": limit and {"stage": stage_text(limit.stage, self._product), "evidence": limit.evidence},
+            "limit_asked_s": judgement.asked_s,
             "warnings": [
                 {"heading": warning.kind.heading, "seen": warning.seen, "remedy": warning.remedy}
                 for warning in judgement.warnings
@@ -168,12 +169,14 @@ class RunView:
         return self._judgement if self.is_alive else Judgement()
 
     def _phases(self) -> list[dict[str, Any]]:
-        """Phases so far, each with how it went; one that the run broke off in has not gone well."""
+        """Phases so far, each with how it went; one that the run broke off in has not gone well, and ended then."""
         progress = self.progress
         phases = [phase.model_dump() | {"went": "well"} for phase in progress.phases] if progress else []
         if progress and phases and progress.ended in (None, "broken", "interrupted"):
             is_on = self.is_alive and phases[-1]["ended_s"] is None
             phases[-1]["went"] = "on" if is_on else "well" if self.is_alive else "wrong"
+        if progress and phases and phases[-1]["ended_s"] is None and not self.is_alive:
+            phases[-1]["ended_s"] = progress.updated_s
         return phases
 
     def _span(self) -> str:

@@ -37,10 +37,15 @@ SLOW: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Limit and warnings of the last seconds by the report's rules; empty outside of a load."""
+    """Limit and warnings of the last seconds by the report's rules; empty outside of a load.
+
+    Attributes:
+        asked_s: Length of what was searched for a limit; `None` where none was searched for.
+    """
 
     limit: Limit | None = None
     warnings: tuple[RunWarning, ...] = ()
+    asked_s: float | None = None
 
     @property
     def slow(self) -> str | None:
@@ -64,9 +69,12 @@ def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgeme
     seconds = Window(started_s=window[0].at_s, ended_s=window[-1].at_s, samples=len(window))
     cut = Windows(window, window, window, window, (), None, measured=seconds)
     disturbances = (server_restarted(cut), busy_machine(run, cut), memory_pressure(window))
-    now = f"the last {window[-1].at_s - window[0].at_s:.0f} s"
+    lasts_s = window[-1].at_s - window[0].at_s
+    now = f"the last {lasts_s:.0f} s"
     return Judgement(
-        limit and said_now(limit, now, profile), tuple(said_now(each, now, profile) for each in disturbances if each)
+        limit and said_now(limit, now, profile),
+        tuple(said_now(each, now, profile) for each in disturbances if each),
+        lasts_s if profile.load.fills_index else None,
     )
 
 

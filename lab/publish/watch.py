@@ -143,10 +143,12 @@ class Watch:
         with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
             file = Path(folder) / "samples.ndjson"
             feed = SampleFeed(run.label(self._profile), self._server, file)
-            with self._sampler(sources, file):
-                while not stop.wait(self._interval_s) and self._pipeline.current_run() in (None, run):
-                    self._send(feed, sources, run)
-            self._send_last(feed, run)
+            try:
+                with self._sampler(sources, file):
+                    while not stop.wait(self._interval_s) and self._pipeline.current_run() in (None, run):
+                        self._send(feed, sources, run)
+            finally:  # Ctrl-C, too
+                self._send_last(feed, run)
 
     def _send_last(self, feed: "SampleFeed", run: CurrentRun) -> None:
         """Send what was written since the last sending: the folder of the samples goes with its run."""

@@ -1,11 +1,11 @@
 """Dead letters in their topic: why they were rejected, and which of them were sent again or discarded."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from confluent_kafka import Message
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 
 from lab.clients.kafka import (
     BROKERS_DEFAULT,
@@ -45,7 +45,9 @@ class Letter:
         origin: The record that was refused first; also when its replay was refused, too.
         refused_at: The record that was refused last.
         headers: The record's own; those of the worker, which tell of the refusal, are left out.
+        timestamp_ms: Time of the record that was refused last.
         reason: Why it was refused last, in full: it may quote the document.
+        is_timed: False where the broker gives letters a time of their own, which says nothing of the record.
         sent_again: Whether a replay has taken it already.
         discarded: True if it is marked as not to be sent again.
     """
@@ -58,6 +60,7 @@ class Letter:
     headers: Headers
     timestamp_ms: int
     reason: str
+    is_timed: bool = True
     sent_again: bool = False
     discarded: bool = False
 
@@ -65,6 +68,15 @@ class Letter:
     def is_waiting(self) -> bool:
         """Check that it was neither sent again nor discarded."""
         return not self.sent_again and not self.discarded
+
+    @property
+    def mark_key(self) -> str:
+        """Key of its mark: place and time of the record that was refused last.
+
+        A topic that was deleted and made anew has the same places again. A letter has the time of its record (`report`
+        of `DeadLetterQueueReporter` in Kafka Connect).
+        """
+        return f"{self.refused_at} {self.timestamp_ms}" if self.is_timed else str(self.refused_at)
 
     @property
     def failed(self) -> FailedField | None:
@@ -81,8 +93,8 @@ class Letter:
         return replace(self, value=None, headers=())
 
 
-REFUSED_AT: Callable[[Letter], Place] = attrgetter("refused_at")
-ORIGIN_OF: Callable[[Letter], Place] = attrgetter("origin")
+REFUSAL: Callable[[Letter], Hashable] = attrgetter("mark_key", "is_waiting")
+"""What the letters of one refusal share. One that was written after a replay of the others waits for the next."""
 
 
 @dataclass(frozen=True)
@@ -145,12 +157,11 @@ class DeadLetterTopic:
         """Topic that holds the marks of single letters; it is there once a letter has one."""
         return f"{'' if self.topic.startswith(OURS) else OURS}{self.topic}-marks"
 
-    def marks(self) -> dict[Place, str]:
-        """Mark of each letter that has one, by the place of the record that was rejected last."""
+    def marks(self) -> dict[str, str]:
+        """Mark of each letter that has one, by its key; one of an older version is by the place alone."""
         if self.marks_topic not in self._kafka.names():
             return {}
-        found = {as_text(each.key()): as_text(each.value()) for each in self._kafka.records(self.marks_topic)}
-        return {place: mark for text, mark in found.items() if (place := Place.parsed(text))}
+        return {as_text(each.key()): as_text(each.value()) for each in self._kafka.records(self.marks_topic)}
 
     def prepare_marks(self) -> None:
         """Make the topic of the marks, which keeps the last one of each letter."""
@@ -168,7 +179,7 @@ class DeadLetterTopic:
         for message in self._kafka.records(self.topic, first):
             letter = letter_of(message)
             passed = SENT if letter.at.offset < sent[letter.at.partition] else WAITING
-            mark = marks.get(letter.refused_at, passed)
+            mark = mark_in(marks.get(letter.mark_key) or marks.get(str(letter.refused_at), passed), letter)
             letter = replace(letter, sent_again=mark == SENT, discarded=mark == DISCARDED)
             yield letter if content else letter.without_content()
 
@@ -179,23 +190,32 @@ class DeadLetterTopic:
             again: Send those that were sent again as well.
         """
         first = None if again or self.marks() else self.sent_up_to()
-        last = {letter.origin: letter.at for letter in self.letters(first, content=False)}
+        # Of a topic made anew, another record may be at the same place.
+        last = {(letter.origin, letter.key): letter.at for letter in self.letters(first, content=False)}
         for letter in self.letters(first, content=content):
             is_due = letter.is_waiting or (again and not letter.discarded)
-            if is_due and last.get(letter.origin) == letter.at and choice.takes(letter):
+            if is_due and last.get((letter.origin, letter.key)) == letter.at and choice.takes(letter):
                 yield letter
 
 
-def each_once(letters: Iterable[Letter], place: Callable[[Letter], Place] = REFUSED_AT) -> Iterator[Letter]:
+def mark_in(text: str, letter: Letter) -> str:
+    """Mark in the value of its record. Behind a letter that was sent, another waits: the record was read again."""
+    mark, _, sent = text.partition(" ")
+    place = Place.parsed(sent)
+    is_behind = place is not None and place.partition == letter.at.partition and place.offset < letter.at.offset
+    return WAITING if is_behind else mark
+
+
+def each_once(letters: Iterable[Letter], of: Callable[[Letter], Hashable] = REFUSAL) -> Iterator[Letter]:
     """The first letter of each refusal: a sink that is not sure of the first writes a second one.
 
     Args:
-        place: `ORIGIN_OF` for the first letter of each record, which each replay may have brought back.
+        of: `RecordOfFile.of` for the first letter of each document, which each replay may have brought back.
     """
-    places: set[Place] = set()
+    seen: set[Hashable] = set()
     for letter in letters:
-        if place(letter) not in places:
-            places.add(place(letter))
+        if of(letter) not in seen:
+            seen.add(of(letter))
             yield letter
 
 
@@ -209,7 +229,7 @@ def letter_of(message: Message) -> Letter:
             f"{at}: dead letter: got no header that says where its record came from, expected those of a connector "
             "with errors.deadletterqueue.context.headers.enable=true; set it and run again"
         )
-    _, timestamp_ms = message.timestamp()
+    clock, timestamp_ms = message.timestamp()
     return Letter(
         at=at,
         origin=Place.parsed(texts.get(REPLAY_OF, "")) or refused_at,
@@ -219,6 +239,7 @@ def letter_of(message: Message) -> Letter:
         headers=tuple((name, value) for name, value in headers if not name.startswith(WORKERS_HEADERS)),
         timestamp_ms=timestamp_ms,
         reason=texts.get(REASON, NO_REASON),
+        is_timed=clock != TIMESTAMP_LOG_APPEND_TIME,
     )
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -11,12 +11,24 @@ import orjson
 
 from lab import files
 from lab.errors import ProfileError, unwritable
-from lab.replay.dead_letters import Letter
+from lab.replay.dead_letters import REFUSAL, Choice, Letter, each_once
+from lab.replay.source_lines import RecordOfFile
 from lab.run.verify.refusal_reasons import reason_of
 from producers.json_values import loaded
 
 STANDARD_OUTPUT: Final = "-"
 LINE_ENDS: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
+def exported(letters: Iterable[Letter], choice: Choice, *, everything: bool, documents_only: bool) -> Iterator[Letter]:
+    """The chosen letters, each refusal once, or each document, which every replay may have brought back.
+
+    Args:
+        everything: Take those that were sent again or discarded, too.
+        documents_only: Take each document once.
+    """
+    chosen = (each for each in letters if (everything or each.is_waiting) and choice.takes(each))
+    return each_once(chosen, RecordOfFile.of if documents_only else REFUSAL)
 
 
 def letter_json(letter: Letter, line: str | None = None) -> dict[str, object]:

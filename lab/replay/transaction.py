@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from lab.clients.kafka import Headers
 from lab.errors import StackError
-from lab.replay.dead_letters import GROUP, DeadLetterTopic, Letter
+from lab.replay.dead_letters import GROUP, SENT, DeadLetterTopic, Letter
 
 ANSWER_WITHIN_S = 60.0
 
@@ -27,9 +27,9 @@ class Outgoing:
 
 
 def marks_of(letters: Iterable[Letter], topic: DeadLetterTopic, mark: str) -> list[Outgoing]:
-    """The records that mark single letters as `sent`, `discarded` or `waiting`."""
-    places = dict.fromkeys(str(letter.refused_at) for letter in letters)
-    return [Outgoing(topic.marks_topic, 0, place.encode(), mark.encode()) for place in places]
+    """The records that mark single letters as `discarded` or `waiting`, or as `sent` with the place of the last one."""
+    values = {letter.mark_key: f"{mark} {letter.at}" if mark == SENT else mark for letter in letters}
+    return [Outgoing(topic.marks_topic, 0, key.encode(), value.encode()) for key, value in values.items()]
 
 
 class MarkedWriter:

@@ -44,9 +44,29 @@ class Queue:
     def begin(self) -> None:
         """Make topic, index and connector."""
         self.topics.create(self.name, partitions=1, replication_factor=1, config={})
+        self.make_index()
+        self.connector.configure_as({**REPORTING, QUEUE: self.topic})
+
+    def make_index(self) -> None:
+        """Make an empty index, in place of the one before if there is one."""
+        self._elasticsearch.delete(f"/{self.name}")
         body = {"mappings": {"properties": MAPPING}}
         self._elasticsearch.put(f"/{self.name}", json=body).raise_for_status()
-        self.connector.configure_as({**REPORTING, QUEUE: self.topic})
+
+    def fill_another_index(self) -> None:
+        """Have the connector read the whole topic again, into an index that is empty."""
+        self.connector.stop()
+        self.make_index()
+        self.connector.reset_offsets()
+        self.connector.resume()
+        self.connector.wait_until_drained()
+
+    def make_anew(self) -> None:
+        """Delete the topic, and make one of the same name in its place."""
+        self.connector.stop()
+        self.topics.delete([self.name])
+        self.topics.create(self.name, partitions=1, replication_factor=1, config={})
+        self.connector.resume()
 
     def send(self, *books: tuple[str, dict[str, object]]) -> None:
         """Write books with their keys into the topic, and wait until the connector has read them."""
@@ -127,6 +147,35 @@ def test_what_is_rejected_in_two_replays_is_known_by_its_first_place_and_replaye
     last = sluice("dead-letters", "replay", queue.topic)
     assert (last.status, last.output) == (0, "1 dead letter sent again: 1 indexed\n")
     assert queue.stored() == {"a": 0, "b": 1, "c": 2, "d": 3}
+
+
+def test_letters_of_a_topic_made_anew_are_not_hidden_by_the_marks_of_the_one_before(
+    sluice: Sluice, queue: Queue
+) -> None:
+    """The records of both are at the same places."""
+    queue.send(("a", {"pages": "many"}))
+    assert sluice("dead-letters", "discard", queue.topic, "--all", "--yes").status == 0
+    queue.make_anew()
+    queue.send(("b", {"pages": "few"}))
+    shown = sluice("dead-letters", "show", queue.topic)
+    assert shown.output.splitlines()[0] == f"{queue.topic}: 1 dead letter; 0 records sent again; 1 discarded"
+
+    queue.accept_malformed("pages")
+    done = sluice("dead-letters", "replay", queue.topic)
+    assert (done.status, done.output) == (0, "1 dead letter sent again: 1 indexed\n")
+    assert queue.stored() == {"b": 0}
+
+
+def test_a_record_that_is_rejected_again_after_its_replay_is_replayed_again(sluice: Sluice, queue: Queue) -> None:
+    """The index that is filled anew lacks its document."""
+    queue.send(("a", {"pages": "many"}))
+    for _ in range(2):
+        queue.accept_malformed("pages")
+        done = sluice("dead-letters", "replay", queue.topic)
+        assert (done.status, done.output) == (0, "1 dead letter sent again: 1 indexed\n")
+        assert queue.stored() == {"a": 0}
+        assert sluice("dead-letters", "replay", queue.topic).output.startswith("nothing to replay")
+        queue.fill_another_index()
 
 
 def test_a_replay_by_topic_that_is_killed_is_finished_by_the_next_one(sluice: Sluice, queue: Queue) -> None:

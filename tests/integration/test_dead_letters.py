@@ -41,11 +41,14 @@ def dead_letters(sluice: Sluice, command: str, *arguments: str) -> tuple[int, st
 
 
 def write_a_letter_again(sluice: Sluice, topic: str) -> None:
-    """The first letter of the topic once more at its end, as a sink does that is not sure of the first."""
+    """The first letter of the topic once more at its end, as a sink does that is not sure of the first.
+
+    Each has the time of their record (`report` of `DeadLetterQueueReporter` in Kafka Connect).
+    """
     endpoints = sluice.stack.endpoints()
     first = next(topics_of(endpoints).records(topic))
     producer = Producer({"bootstrap.servers": endpoints.kafka_bootstrap})
-    producer.produce(topic, first.value(), first.key(), headers=first.headers())
+    producer.produce(topic, first.value(), first.key(), headers=first.headers(), timestamp=first.timestamp()[1])
     assert producer.flush(30) == 0
 
 

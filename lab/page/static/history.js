@@ -113,7 +113,7 @@ function cells(row) {
     () => make("span", { class: TONES[row.status] }, STATUS[row.status] ?? row.status),
     () => rate(row),
     () => spark(row.spark ?? []),
-    figured(row.indexing_latency_ms, "ms"),
+    row.indexing_latency_ms == null ? "" : figured(row.indexing_latency_ms, "ms"),
     () => verdict(row.verdict ?? ""),
     () => row.report ? reportLink(row) : "",
   ];
@@ -139,8 +139,9 @@ function showTicks() {
   say(find("compare-words"), `${count(amount)} ticked${more}`);
 }
 
-/** The rate; that of a run without a measured window is marked, and says what it is. */
+/** The rate, nothing where it is not known: on a phone, no heading stands above it. That of a run without a measured window is marked, and says what it is. */
 function rate({ indexing_rate_docs_per_s: value, is_rough: isRough }) {
+  if (value == null) return "";
   const text = figured(value, "/s");
   return isRough ? make("span", { title: "Documents ÷ drain time: the run has no measured window" }, `≈ ${text}`) : text;
 }

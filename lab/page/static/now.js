@@ -99,12 +99,12 @@ function showProgress(state) {
 }
 
 function showLimit(state) {
-  const { limit } = state;
-  const text = limit ? [limit.stage, limit.evidence] : ["", ""];
-  reveal(find("now-limit"), !state.ended && state.alive && Boolean(limit || state.phase === "load"));
+  const { limit, limit_asked_s: askedS } = state;
+  const text = limit ? [limit.stage, limit.evidence] : duration(Math.round(askedS));
+  reveal(find("now-limit"), askedS != null);
   rebuild(find("now-limit"), text, () => limit
     ? ["Limited by ", make("strong", {}, limit.stage), `: ${limit.evidence}`]
-    : ["Limit not identified in the last 10 s."]);
+    : [`Limit not identified in the last ${text}.`]);
 }
 
 function showWarnings(warnings) {
@@ -154,8 +154,7 @@ function showTasks(tasks) {
 
 function showPhases(state, model) {
   const rows = (state.phases ?? []).map(({ name, started_s, ended_s, went }) => {
-    const isNow = ended_s == null && !state.ended;
-    const lasted = (ended_s ?? (isNow ? model.serverS() : state.updated_s)) - started_s;
+    const lasted = (ended_s ?? model.serverS()) - started_s;
     return [`${MARKS[went] ?? "✓"} ${name}`, duration(Number.isFinite(lasted) ? Math.max(0, Math.round(lasted)) : null)];
   });
   if (!hasChanged(find("now-phases"), rows)) return;

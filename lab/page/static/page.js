@@ -12,11 +12,14 @@ const VIEWS = { now, pipeline, suite, history };
 const SHOWN_S = 600;
 const GONE = "The page’s server does not answer. Trying again each second.";
 
+/** Seconds since the tab was opened, which go on where a clock is set. */
+const steadyS = () => performance.now() / 1000;
+
 const model = {
   run: null, suite: null, child: null, page: null, aheadS: 0,
   before: undefined,  // the run that was shown when the one that was started from here had no folder yet
   isStarting: () => Boolean(model.child?.running && (model.run?.id ?? null) === model.before),
-  serverS: () => Date.now() / 1000 + model.aheadS,
+  serverS: () => steadyS() + model.aheadS,
   latest: () => model,
 };
 let shown = null, isDue = false, announced = "", goodbye = "", hasRead = false;
@@ -87,7 +90,7 @@ const heard = {
     reveal(find("trouble"), Boolean(trouble));
     const hasEnded = model.run && !model.run.state.ended && run?.state.ended;
     if (hasRead && child?.running && !model.child?.running) model.before = model.run?.id ?? null;
-    Object.assign(model, { run, suite: under, child, page, aheadS: serverS - Date.now() / 1000 });
+    Object.assign(model, { run, suite: under, child, page, aheadS: serverS - steadyS() });
     received();
     if (shown === "history" && hasEnded) history.show();
   },

@@ -1,5 +1,6 @@
 """The sink's ledger and histograms through the JMX agent's HTTP interface."""
 
+import socket
 from typing import Any
 
 import httpx
@@ -237,6 +238,17 @@ def test_counts_without_the_tasks_of_a_worker_that_does_not_answer_once_are_no_r
             reader.read()
         tasks.append(1)
         assert reader.read().tasks == 3
+
+
+def test_counts_without_a_worker_that_is_there_and_does_not_answer_are_no_reading() -> None:
+    """Nor are the first ones: it may have tasks that are not known yet, which would seem to have done all at once."""
+    with server(worker(0)) as one, server(lambda _path, _body: (503, {})) as refusing:
+        with pytest.raises(httpx.HTTPStatusError):
+            SinkReader(f"{one},{refusing}", "sluice-books", timeout_s=2).read()
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            reader = SinkReader(f"{one},http://127.0.0.1:{silent.getsockname()[1]}", "sluice-books", timeout_s=0.2)
+            with pytest.raises(httpx.ReadTimeout):
+                reader.read()
 
 
 def test_a_task_that_two_workers_show_counts_once() -> None:

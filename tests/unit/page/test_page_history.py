@@ -226,7 +226,7 @@ def test_a_sparkline_is_the_rate_over_the_load(tmp_path: Path) -> None:
     [
         ("interrupted", None, "interrupted", "interrupted in “load”"),
         ("broken", "kafka has ended", "broken", "broken in “load”: kafka has ended"),
-        (None, None, "unfinished", "not ended in “load”"),
+        (None, None, "unfinished", "last seen in “load”"),
     ],
 )
 def test_a_run_without_a_result_says_how_far_it_came(

@@ -124,7 +124,7 @@ def test_the_state_says_how_far_how_long_still_and_what_limits(tmp_path: Path) -
     assert (state["phase"], state["step"], state["done"], state["total"]) == ("load", "indexing", 11, 101)
     assert (state["ended"], state["alive"], state["report"]) == (None, True, None)
     assert state["left_s"] == pytest.approx(7 * 90 / 11, rel=0.2)
-    assert state["limit"]["stage"] == "merge throttling"
+    assert (state["limit"]["stage"], state["limit_asked_s"]) == ("merge throttling", 10.0)
     assert state["pipeline"]["slow"] == "nodes"
 
 
@@ -174,6 +174,19 @@ def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("how", [{"identity": replace(identity_of(), start_ticks=7)}, {"ended": "interrupted"}])
+def test_a_phase_that_a_run_broke_off_in_has_lasted_until_then(tmp_path: Path, how: dict[str, Any]) -> None:
+    """That of a killed run would grow for as long as its page is open."""
+    phases = [{"name": "load", "started_s": START_S, "ended_s": None}]
+    folder = begun(tmp_path / "quickstart/20260101-000007", phases=phases)
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert [phase["ended_s"] for phase in state_of(watch)["phases"]] == [None]
+    goes_on(folder, phases=phases, updated_s=START_S + 11, **how)
+    watch.look()
+    assert [phase["ended_s"] for phase in state_of(watch)["phases"]] == [START_S + 11]
+
+
+@pytest.mark.parametrize("how", [{"identity": replace(identity_of(), start_ticks=7)}, {"ended": "interrupted"}])
 def test_a_run_that_has_broken_off_in_its_load_is_not_limited_now(tmp_path: Path, how: dict[str, Any]) -> None:
     """Its last ten seconds may be days ago when the page is opened."""
     folder = begun(tmp_path / "quickstart/20260101-000007")
@@ -184,7 +197,7 @@ def test_a_run_that_has_broken_off_in_its_load_is_not_limited_now(tmp_path: Path
     goes_on(folder, **how)
     watch.look()
     state = state_of(watch)
-    assert (state["limit"], state["warnings"]) == (None, [])
+    assert (state["limit"], state["limit_asked_s"], state["warnings"]) == (None, None, [])
     assert (state["pipeline"]["slow"], state["pipeline"]["why"]) == (None, None)
 
 

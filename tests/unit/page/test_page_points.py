@@ -1,6 +1,7 @@
 """What is shown live is what the report says."""
 
 from dataclasses import replace
+from itertools import accumulate, cycle, islice
 
 import pytest
 
@@ -78,8 +79,18 @@ def test_latencies_that_are_read_now_and_then_stand_for_a_while() -> None:
     assert live[10 + BEFORE].end_to_end_latency_ms_p99 is None
 
 
+def test_the_delivery_rate_has_no_steps_of_the_producers_own() -> None:
+    """They tell five times a second how far they are: of a steady rate, a second has four, five or six such steps."""
+    seen = [sample for sample in samples(Truth(load="stream")) if sample.phase == "load"]
+    told = [0, *accumulate(200 * each for each in islice(cycle([6, 4, 5, 5, 5]), len(seen) - 1))]
+    stepped = [sample.model_copy(update={"produced": count}) for sample, count in zip(seen, told, strict=True)]
+    for live in (points_of(stepped, CORES), one_by_one(stepped)):
+        rates = [point.produced_docs_per_s for point in live]
+        assert (rates[0], rates[10:]) == (None, pytest.approx([1000] * len(rates[10:])))
+
+
 def test_counts_are_those_of_the_sample() -> None:
-    """Lag and dead letters as they stand; rates of producers and sink from sample to sample."""
+    """Lag and dead letters as they stand; the rate of the sink from sample to sample."""
     seen = samples(Truth(load="stream", lag_records=503, dead_lettered=29))
     live = points_of(seen, CORES)[20]
     assert (live.lag_records, live.dead_letters) == (503, 29)

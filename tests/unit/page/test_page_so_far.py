@@ -63,6 +63,14 @@ def test_a_load_that_has_just_begun_is_judged_by_itself() -> None:
     assert (limit.stage, limit.evidence) == ("merge throttling", Naming("the last 4 s"))
 
 
+def test_where_no_limit_is_found_the_seconds_that_were_searched_are_known() -> None:
+    """Four in a load that has just begun, ten later on; of queries alone none is searched for."""
+    unknown = with_samples(in_load(Truth()), lambda _: {"elasticsearch": None})
+    found = [judged(QUICKSTART, CORES, unknown[:count]) for count in (1, 5, 20)]
+    assert [(each.limit, each.asked_s) for each in found] == [(None, None), (None, 4.0), (None, 10.0)]
+    assert judged(load_profile("events/queries"), CORES, unknown).asked_s is None
+
+
 def test_what_is_warned_of_is_told_in_words_for_now(message: MakeMessage) -> None:
     """Other programs on the machine, as the report would say, of the last seconds."""
     seen = with_samples(in_load(Truth()), lambda _: {"other_cpu_percent": 31.0})

@@ -52,6 +52,12 @@ def test_no_text_of_a_server_becomes_markup_or_code(path: Path) -> None:
     assert re.findall(forbidden, path.read_text("utf-8")) == []
 
 
+@each_of_ours
+def test_no_time_is_told_by_the_clock_of_the_browser(path: Path) -> None:
+    """It may be set meanwhile, or be another machine's: the server says what time it is, and a steady clock goes on."""
+    assert re.findall(r"Date\.now|new Date\(\)", path.read_text("utf-8")) == []
+
+
 def test_the_page_has_no_inline_style_or_script() -> None:
     """`default-src 'self'` would leave them out without a word."""
     page = (STATIC / "index.html").read_text("utf-8")

@@ -206,8 +206,10 @@ def written_until_the_end(sources: Sources, file: Path) -> AbstractContextManage
     @contextlib.contextmanager
     def sampler() -> Iterator[None]:
         file.write_bytes(lines(SAMPLES[:5]))
-        yield
-        append(file, lines(SAMPLES[5:]))
+        try:
+            yield
+        finally:
+            append(file, lines(SAMPLES[5:]))
 
     return sampler()
 
@@ -222,6 +224,26 @@ def test_the_last_samples_of_a_run_are_sent_when_another_one_takes_its_place(int
         watch.run(Looks(intervals + 1))
     of_first = {name: source for name, source in received(server).items() if FIRST.run_id in name}
     assert of_first == {each.id: each.source for each in sample_documents(FIRST.label("aladin/flat"), SAMPLES)}
+
+
+class Interrupted(Looks):
+    """An event at whose last wait somebody presses Ctrl-C."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """The end of an interval."""
+        if super().wait(timeout):
+            raise KeyboardInterrupt
+        return False
+
+
+def test_the_last_samples_of_a_run_are_sent_when_the_watch_is_ended() -> None:
+    """By Ctrl-C, as it is meant to end; those since the sending before would be missing."""
+    with recorder(ACCEPTED) as server:
+        pipeline, connection = Scripted(FIRST), Server(server.url, OPEN)
+        watch = Watch("aladin/flat", pipeline, connection, interval_s=10, log=len, sampler=written_until_the_end)
+        with pytest.raises(KeyboardInterrupt):
+            watch.run(Interrupted(1))
+    assert received(server) == {each.id: each.source for each in sample_documents(FIRST.label("aladin/flat"), SAMPLES)}
 
 
 def test_samples_that_cannot_be_sent_before_their_run_has_gone_are_told(message: MakeMessage) -> None:

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
-from lab.clients.kafka import Place
-from lab.replay.dead_letters import EVERYTHING, ORIGIN_OF, REPLAY_OF, Choice, DeadLetterTopic, Letter, each_once
+from lab.clients.kafka import Place, as_text
+from lab.replay.dead_letters import EVERYTHING, REPLAY_OF, Choice, DeadLetterTopic, Letter, each_once
+from lab.replay.source_lines import RecordOfFile
 from lab.replay.transaction import Outgoing, marks_of
 
 TOPIC = "books"
@@ -16,12 +18,15 @@ REASON = "status 400 mapper_parsing_exception: failed to parse field [pages] of 
 
 
 def message(topic: str, offset: int, key: str, value: str, headers: Mapping[str, str]) -> Any:
-    """A record as Kafka's client gives it."""
+    """A record as Kafka's client gives it; `key`, `time_ms` and `clock` of a letter are not among its headers."""
+    own = {name: text for name, text in headers.items() if name not in {"key", "time_ms", "clock"}}
+    key = headers.get("key", key)
+    time_of = int(headers.get("clock", TIMESTAMP_CREATE_TIME)), int(headers.get("time_ms", 1009))
     fields = {"topic": topic, "partition": 0, "offset": offset, "key": key.encode(), "value": value.encode()}
-    encoded = [(name, text.encode()) for name, text in headers.items()]
+    encoded = [(name, text.encode()) for name, text in own.items()]
     return SimpleNamespace(
         **{name: lambda value=value: value for name, value in fields.items()},
-        timestamp=lambda: (1, 1009),
+        timestamp=lambda: time_of,
         headers=lambda: encoded,
     )
 
@@ -82,10 +87,49 @@ def test_a_letter_that_was_written_twice_has_one_mark() -> None:
     kafka = Kafka([rejected(3), rejected(3), rejected(5)])
     letters = list(topic_of(kafka).letters())
     assert marks_of(letters, topic_of(kafka), "discarded") == [
-        Outgoing("sluice-bad-marks", 0, b"books-0@3", b"discarded"),
-        Outgoing("sluice-bad-marks", 0, b"books-0@5", b"discarded"),
+        Outgoing("sluice-bad-marks", 0, b"books-0@3 1009", b"discarded"),
+        Outgoing("sluice-bad-marks", 0, b"books-0@5 1009", b"discarded"),
     ]
-    assert sent_by(Kafka(kafka.queue, marks={"books-0@3": "discarded"})) == [5]
+    assert sent_by(Kafka(kafka.queue, marks={"books-0@3 1009": "discarded"})) == [5]
+
+
+def test_a_mark_is_of_no_letter_of_a_topic_that_was_made_anew() -> None:
+    """Its records are at the same places, where their letters would wait for ever without being seen."""
+    anew = {"time_ms": "2003", "key": "other"}
+    marks = {"books-0@3 1009": "sent", "books-0@5 1009": "discarded"}
+    kafka = Kafka([rejected(3), rejected(5), rejected(3) | anew, rejected(5) | anew], marks=marks)
+    letters = list(each_once(topic_of(kafka).letters()))
+    assert [(each.timestamp_ms, each.is_waiting) for each in letters] == [
+        (1009, False),
+        (1009, False),
+        (2003, True),
+        (2003, True),
+    ]
+    assert [letter.timestamp_ms for letter in topic_of(kafka).to_send(again=False)] == [2003, 2003]
+
+
+def test_records_of_a_place_that_has_had_another_topic_are_each_sent() -> None:
+    """Only the last letter of one document is: of one key, or of one place where ids are made of that."""
+    queue = [rejected(3), rejected(3) | {"time_ms": "2003", "key": "other"}, rejected(3) | {"time_ms": "3001"}]
+    letters = list(topic_of(Kafka(queue)).to_send(again=False))
+    assert [(each.key, each.timestamp_ms) for each in letters] == [(b"other", 2003), (b"k", 3001)]
+
+
+def test_where_the_broker_gives_letters_their_time_a_mark_is_of_the_place() -> None:
+    """The second letter of one refusal has another time than the first."""
+    by_broker = {"clock": str(TIMESTAMP_LOG_APPEND_TIME)}
+    topic = topic_of(Kafka([rejected(3) | by_broker, rejected(3) | by_broker | {"time_ms": "2003"}]))
+    assert marks_of(topic.letters(), topic, "sent") == [Outgoing("sluice-bad-marks", 0, b"books-0@3", b"sent bad-0@1")]
+
+
+def test_a_letter_behind_the_one_that_was_sent_waits() -> None:
+    """As after offsets were reset to fill another index, which lacks its document. One before it was sent with it."""
+    kafka = Kafka([rejected(3)] * 3, marks={"books-0@3 1009": "sent bad-0@1"})
+    topic = topic_of(kafka)
+    assert [each.is_waiting for each in topic.letters()] == [False, False, True]
+    assert [each.at.offset for each in topic.to_send(again=False)] == [2]
+    kafka.marks = {as_text(each.key): as_text(each.value) for each in marks_of(topic.letters(), topic, "sent")}
+    assert sent_by(kafka) == []
 
 
 def test_a_letter_that_a_replay_brought_back_is_another_letter_of_one_document() -> None:
@@ -93,7 +137,14 @@ def test_a_letter_that_a_replay_brought_back_is_another_letter_of_one_document()
     back = rejected(3), {**rejected(1013), REPLAY_OF: "books-0@3"}, rejected(5)
     letters = list(topic_of(Kafka(list(back))).letters())
     assert [str(each.refused_at) for each in each_once(letters)] == ["books-0@3", "books-0@1013", "books-0@5"]
-    assert [str(each.refused_at) for each in each_once(letters, ORIGIN_OF)] == ["books-0@3", "books-0@5"]
+    assert [str(each.refused_at) for each in each_once(letters, RecordOfFile.of)] == ["books-0@3", "books-0@5"]
+
+
+def test_a_letter_that_was_written_after_a_replay_of_its_first_one_is_listed() -> None:
+    """The next replay sends it."""
+    kafka = Kafka([rejected(3), rejected(5), rejected(3)], sent=2)
+    waiting = [each.at.offset for each in each_once(topic_of(kafka).letters()) if each.is_waiting]
+    assert (waiting, sent_by(kafka)) == ([2], [3])
 
 
 def test_the_marks_of_our_own_topics_are_removed_with_them() -> None:

@@ -1,5 +1,6 @@
 """Dead letters as lines of JSON, and as documents alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -7,8 +8,8 @@ import pytest
 
 from lab.clients.kafka import Place
 from lab.errors import ProfileError
-from lab.replay.dead_letters import Letter
-from lab.replay.export import content_json, document_line, letter_json, new_file
+from lab.replay.dead_letters import EVERYTHING, Letter
+from lab.replay.export import content_json, document_line, exported, letter_json, new_file
 from tests.unit.messages import MakeMessage
 
 PLACE = Place("books", 3, 11)
@@ -55,6 +56,16 @@ def test_a_letter_is_told_with_its_line_its_field_and_its_value() -> None:
 def test_a_document_that_is_no_json_is_text_or_base64(content: bytes | None, told: dict[str, object]) -> None:
     """Under another name, so that text is not taken for a JSON string."""
     assert orjson.loads(orjson.dumps(content_json("document", content))) == told
+
+
+@pytest.mark.parametrize("documents_only", [True, False])
+def test_what_a_replay_has_brought_back_is_exported(*, documents_only: bool) -> None:
+    """Its letter waits, the first one of its record was sent; of all letters, a document alone is there once."""
+    first = replace(letter(b"{}"), sent_again=True)
+    back = replace(letter(b"{}"), refused_at=Place("sluice-replay-bad", 0, 1))
+    other = {"documents_only": documents_only}
+    assert list(exported([first, back, back], EVERYTHING, everything=False, **other)) == [back]
+    assert list(exported([first, back], EVERYTHING, everything=True, **other)) == [first, back][: 2 - documents_only]
 
 
 def test_a_document_alone_is_one_line_as_it_stands() -> None:
