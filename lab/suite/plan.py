@@ -276,8 +276,8 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     for variant in plan.variants:
         longest[variant.way] = max(each[variant.name], longest.get(variant.way, 0.0))
     stable_s = ((DUET_WARM_UPS if plan.duets else WARM_UPS) - 1) * sum(longest.values())
-    is_bounded = plan.minutes and not plan.duets
-    warm_ups = min(stable_s, WARM_SHARE * 60 * plan.minutes if is_bounded else stable_s) + sum(kinds.values())
+    most_s = WARM_SHARE * 60 * plan.minutes if plan.minutes and not plan.duets else stable_s
+    warm_ups = min(stable_s, most_s) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
     if is_share(plan.rate) and plan.rate_docs_per_s is None:
         warm_ups += LEAST_DRAINS * (RUN_BASE_S + LIMIT_S) + sum(each.values())
