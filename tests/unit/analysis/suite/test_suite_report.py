@@ -212,6 +212,19 @@ def test_samples_that_are_gone_leave_the_other_runs(tmp_path: Path, message: Mak
     assert rate_over_time(tmp_path / "elsewhere", "static", runs, of_queries=False).svg is None
 
 
+def test_each_run_of_a_block_has_a_line(tmp_path: Path) -> None:
+    """The control may run twice in one, and a disturbed run is repeated: of two, one line was drawn and counted."""
+    made = read_suite(suite_folder(tmp_path, small()))
+    first, second, third = (counted.run for counted in made.of_variant("aladin/static"))
+    runs = [
+        first,
+        second.model_copy(update={"block": 1, "turn": 2}),
+        third.model_copy(update={"block": 1, "attempt": 2}),
+    ]
+    drawn = rate_over_time(tmp_path, "static", runs, of_queries=False)
+    assert (list(drawn.colours), drawn.summary[:6]) == (["block 1", "block 1, run 2", "block 1, attempt 2"], "3 of 3")
+
+
 def test_of_queries_alone_the_answers_are_drawn_over_time(tmp_path: Path, message: MakeMessage) -> None:
     """Nothing is indexed meanwhile: a line at zero would say nothing."""
     written(tmp_path / "runs" / "one", query_run(QueryTruth()), query_samples(QueryTruth()))
