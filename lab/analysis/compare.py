@@ -332,6 +332,23 @@ def has_same_control(first: Side, second: Side) -> bool:
     return (one.inputs, one.tried) == (other.inputs, other.tried)
 
 
+def control_text(first: Side, second: Side) -> str:
+    """Clause on why a figure has no interval beside the controls of two suites; empty if more starts would give one."""
+    one, other = first.control, second.control
+    if one is None or other is None:
+        return ""
+    if not has_same_control(first, second):
+        names = (
+            *differences(one.inputs, other.inputs),
+            *differences(one.tried, other.tried, NOT_SET),
+            *(f"{key}.content" for key in unlike_contents(one.contents, other.contents)),
+        )
+        return f"the controls differ, too ({', '.join(names)}): ratios to them would hide what changed both alike"
+    if min(len(set(side.starts)) for side in (first, second)) < LEAST_BLOCKS:
+        return ""
+    return "the control, or the variant, has it above zero in fewer than three starts of a suite"
+
+
 # --- what went into a run --------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from lab.analysis.compare import Comparison, Row, compare, difference_text, side
+from lab.analysis.compare import Comparison, Row, compare, control_text, difference_text, side
 from lab.analysis.figures.definitions import label_of
 from lab.analysis.report_page.markdown import markdown_table, plain_line
 from lab.analysis.result import analyse
@@ -199,7 +199,8 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
             return None, "not measured in both"
         return None, f"no ratio: it was {figure(row.second, row.unit)}, and {figure(row.first, row.unit)} before"
     if row.low is None or row.high is None:
-        why = NO_INTERVAL if row.difference is None else "it has no interval, since it was the same in every start"
+        is_alone = row.difference is None
+        why = why_no_interval(comparison) if is_alone else "it has no interval, since it was the same in every start"
         return None, f"the ratio was {row.ratio:.3f}, and {why}"
     holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]
     # Rounded, 0.9498 would be told as the 0.95 that it misses.
@@ -208,6 +209,12 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
     if all(holds):
         return None, None
     return (None, was) if any(holds) else (f"{wanted.text}: {was}", None)
+
+
+def why_no_interval(comparison: Comparison) -> str:
+    """Clause on a ratio that is not one beside the controls, with what would give it an interval if anything would."""
+    why = control_text(comparison.first, comparison.second)
+    return f"it has no interval, since {why}" if why else NO_INTERVAL
 
 
 def _markdown(name: str, comparisons: Sequence[Comparison], why_none: str) -> Iterator[str]:
@@ -225,7 +232,7 @@ def _markdown(name: str, comparisons: Sequence[Comparison], why_none: str) -> It
         if any(row.warned for row in rows if row.ratio is not None):
             yield "- †: a warning of one of the two is about this figure."
         if not comparison.has_verdicts:
-            yield f"- no verdict on a ratio: {NO_INTERVAL}."
+            yield f"- no verdict on a ratio: {why_no_interval(comparison)}."
         yield ""
 
 

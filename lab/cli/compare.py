@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from lab.analysis.compare import Comparison, Row, Side, compare, difference_text, side
+from lab.analysis.compare import Comparison, Row, Side, compare, control_text, difference_text, side
 from lab.analysis.figures.definitions import label_of
 from lab.analysis.result import RunAnalysis, analyse
 from lab.analysis.statistics.effects import verdict_text
@@ -166,22 +166,32 @@ def show(comparison: Comparison, *, every: bool) -> None:
     if not comparison.comparable:
         return
     rows = shown_rows(comparison, every=every)
-    console.print(metrics_table(rows, has_verdicts=comparison.has_verdicts))
+    console.print(metrics_table(rows, has_verdicts=any(row.difference for row in rows)))
     if any(row.differing for row in rows):
         console.print("!: not comparable, since the inputs marked above differ")
     show_warnings(comparison, rows)
     if len(comparison.compared) > 1:
         console.print("more than one setting differs: an effect cannot be attributed to one of them")
-    if comparison.has_verdicts:
-        console.print(
-            "Ratios and verdicts are those of each variant ÷ its suite's control, start by start of the servers: what"
-            " the machine did between the two suites is in both. The verdicts of a table hold together at 95 % (Holm)."
-        )
-    else:
-        console.print(
-            "no verdict: the two were measured at different times, and nothing tells what changed meanwhile; run both"
-            " in one suite, or in two beside the same control, each with runs in three starts or more"
-        )
+    show_footer(comparison, rows)
+
+
+def show_footer(comparison: Comparison, rows: Sequence[Row]) -> None:
+    """What the ratios of the table are of, and why those without a verdict have none."""
+    why = control_text(comparison.first, comparison.second)
+    if not any(row.difference for row in rows):
+        console.print(f"no verdict: {why or AT_OTHER_TIMES}")
+        return
+    console.print(
+        "Ratios with a verdict are those of each variant ÷ its suite's control, start by start of the servers: what"
+        " the machine did between the two suites is in both. The verdicts of a table hold together at 95 % (Holm)."
+    )
+    if any(is_of_variants_alone(row) for row in rows):
+        console.print(f"Without a verdict ({UNKNOWN}) a ratio is of the two variants alone: {why}.")
+
+
+def is_of_variants_alone(row: Row) -> bool:
+    """Check that a ratio is not one beside the controls."""
+    return row.ratio is not None and row.difference is None and not row.differing
 
 
 def shown_rows(comparison: Comparison, *, every: bool) -> list[Row]:
@@ -217,6 +227,10 @@ def show_warnings(comparison: Comparison, rows: Sequence[Row]) -> None:
             console.print(f"[yellow]![/yellow] {escape(text)}")
 
 
+AT_OTHER_TIMES = (
+    "the two were measured at different times, and nothing tells what changed meanwhile; run both in one suite, or in"
+    " two beside the same control, each with runs in three starts or more"
+)
 MOST_FIELDS = 8
 TWINS = {"total": "primaries", "elasticsearch": "elasticsearch-1"}
 """Scope by scope: the one that is the same without replicas, or with a single node."""
@@ -266,6 +280,7 @@ def metrics_table(rows: Iterable[Row], *, has_verdicts: bool) -> Table:
         label = label_of(row.name)
         ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}"
         verdict = "" if row.ratio is None else verdict_text(row.verdict, row.ratio, row.low, row.high)
+        verdict = UNKNOWN if is_of_variants_alone(row) else verdict
         cells = (
             escape(label),
             escape(row.scope),

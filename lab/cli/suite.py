@@ -308,8 +308,16 @@ class Resizing:
 
 
 def datasets_of(suite: Suite) -> dict[str, Dataset]:
-    """The datasets of a suite's variants."""
-    return {variant.name: dataset_of(variant.profile) for variant in suite.variants}
+    """The datasets of a suite's variants; equal ones are made once, since a large file takes minutes to read."""
+    made: dict[str, Dataset] = {}
+    by_variant = {}
+    for variant in suite.variants:
+        # The load decides whether the documents serve.
+        key = f"{variant.profile.dataset!r} {variant.profile.load!r}"
+        if key not in made:
+            made[key] = dataset_of(variant.profile)
+        by_variant[variant.name] = made[key]
+    return by_variant
 
 
 def recorded_s(dataset: Dataset) -> float:

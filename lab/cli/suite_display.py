@@ -69,7 +69,7 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     of_block_s = block_time_s(plan, expected)
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(block_s(plan, names, expected.each) for names in plan.order)
-        in_blocks = quantity(plan.repeats, "block")
+        in_blocks = quantity(len(plan.order), "block")  # of all parts and starts
         return f"{quantity(expected.runs, 'run')} in {in_blocks} and some warm-up drains: about {rough_duration(taken)}"
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
     until = f"Runs until every interval is within {width}, or within a quarter of its effect"

@@ -315,6 +315,7 @@ Agreement = Annotated[
         "the source contradicts itself",
         "ours is undecided",
         "ours is the same",
+        "ours has too few runs",
         "not measured",
     ],
     BeforeValidator(lambda word: "ours is undecided" if word == "not detectable" else word),

@@ -78,7 +78,11 @@ class DuetExecution(SuiteExecution):
         return tuple(dict.fromkeys(name for pair in pairs_of_part(self.plan, part) for name in pair))
 
     def expected_s(self, order: Sequence[str]) -> float:
-        """How long a pair takes, with what comes before it: the median of its comparison's so far, or of all."""
+        """How long a pair takes, with what comes before it: the median of its comparison's so far, or of all.
+
+        Failed pairs may lengthen that; one that fails at once tells nothing of a good one.
+        """
+        good: dict[frozenset[str], list[float]] = defaultdict(list)
         taken: dict[frozenset[str], list[float]] = defaultdict(list)
         before_s = None
         for run in self.ended:
@@ -87,9 +91,13 @@ class DuetExecution(SuiteExecution):
             # Its other run follows, or came before: of both only the first has time between them.
             if run.block and gap_s >= 0:
                 length_s = run.ended_s - run.started_s + (gap_s if gap_s < INTERRUPTED_S else 0.0)
-                taken[frozenset(self.plan.order[run.block - 1])].append(length_s)
-        every = [length_s for lengths in taken.values() for length_s in lengths]
-        return median(taken[frozenset(order)] or every or [super().expected_s(order) / 2])
+                pair = frozenset(self.plan.order[run.block - 1])
+                taken[pair].append(length_s)
+                if run.status == "verified":
+                    good[pair].append(length_s)
+        every, pair = [length_s for lengths in good.values() for length_s in lengths], frozenset(order)
+        good_s = median(good[pair] or every or [super().expected_s(order) / 2])
+        return max(good_s, median(taken[pair] or [0.0]))
 
     def run_blocks(self) -> None:
         """Run what is left of the pairs that are drawn."""

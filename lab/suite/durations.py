@@ -65,8 +65,9 @@ def durations_s(
 ) -> dict[str, float]:
     """Duration of a run of each variant that counts, in seconds, with the pause before it; 0 where nothing is known.
 
-    That of its runs so far (their median), or else of its uncounted run at the size that loads have now. A variant
-    that has not run takes as much more or less than expected as those that have.
+    That of its verified runs so far (their median), or else of its uncounted run at the size that loads have now. A
+    variant that has neither takes as much more or less than expected as those that have. Failed runs may lengthen
+    that, as where they wait for a timeout; one that fails at once tells nothing of a good one.
 
     Args:
         runs: All runs so far, in the order in which they ended.
@@ -75,10 +76,10 @@ def durations_s(
     """
     times = plan.times or 1
     known = {name: _at_size_s(run, times) for name, run in uncounted.items()}
-    known |= {name: median(walls) for name, walls in walls_s(runs, lambda run: run.block > 0).items()}
+    known |= {name: median(walls) for name, walls in walls_s(runs, _is_good).items()}
     paces = [known[name] / expected[name] for name in known if expected.get(name)]
     usual_s, pace = median(known.values()) if known else 0.0, median(paces) if paces else 1.0
-    return {
+    each_s = {
         each.name: known[each.name]
         if each.name in known
         else pace * expected[each.name]
@@ -86,20 +87,28 @@ def durations_s(
         else usual_s
         for each in plan.variants
     }
+    taken = {name: median(walls) for name, walls in walls_s(runs, lambda run: run.block > 0).items()}
+    return {name: max(seconds, taken.get(name, 0.0)) for name, seconds in each_s.items()}
+
+
+def _is_good(run: SuiteRun) -> bool:
+    """Check that a run that was to count has not failed."""
+    return run.block > 0 and run.status == "verified"
 
 
 def slowdown(runs: Sequence[SuiteRun], each: Mapping[str, float]) -> float:
-    """Ratio of the last run that counts to the earlier ones of its variant, at least 1: the next may be as slow.
+    """Ratio of the last run that counts to the earlier good ones of its variant, at least 1: the next may be as slow.
 
     Args:
         each: What stands in for those where there are none.
     """
-    counted = [run for run in runs if run.block]
-    if not counted or runs[-1] != counted[-1]:
+    if not (runs and runs[-1].block):
         return 1.0
-    name, walls = counted[-1].variant, walls_s(runs, lambda run: run.block > 0)[counted[-1].variant]
-    earlier_s = median(walls[:-1]) if len(walls) > 1 else each[name]
-    return max(1.0, walls[-1] / earlier_s) if earlier_s else 1.0
+    name, last = runs[-1].variant, runs[-1]
+    last_s = walls_s(runs, lambda run: run.block > 0)[name][-1]
+    earlier = walls_s(runs, lambda run: _is_good(run) and run is not last).get(name)
+    earlier_s = median(earlier) if earlier else each[name]
+    return max(1.0, last_s / earlier_s) if earlier_s else 1.0
 
 
 def _at_size_s(run: UncountedRun, times: int) -> float:

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -398,7 +399,8 @@ def seconds_left(
 ) -> float:
     """How long the runs that are still to come will take, the first of each kind, which does not count, included.
 
-    Those of a variant take as long as its runs so far. One that made a kept index tells nothing of those that read it.
+    Those of a variant take as long as its verified runs so far, or as all of them if that is longer: a run that fails
+    at once tells nothing of a good one, nor does one that made a kept index of those that read it.
 
     Args:
         ended: All runs so far.
@@ -406,11 +408,15 @@ def seconds_left(
         earlier: How many of them ended before the suite was interrupted, on other servers.
     """
     layouts = {variant.name: variant.layout for variant in plan.variants}
-    taken: dict[str, list[float]] = {}
+    good, taken = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
     for run in ended:
         if run.block or layouts[run.variant] is None:
-            taken.setdefault(run.variant, []).append(run.ended_s - run.started_s)
-    each = {name: median(taken.get(name, [wall_s])) for name, wall_s in expected.items()}
+            taken[run.variant].append(run.ended_s - run.started_s)
+            if run.status == "verified":
+                good[run.variant].append(run.ended_s - run.started_s)
+    each = {
+        name: max(median(good[name] or [wall_s]), median(taken[name] or [0.0])) for name, wall_s in expected.items()
+    }
     left = [name for _, name, _ in runs_left(plan, ended)]
     tried = {plan.variant(run.variant).kind for run in ended[earlier:]}
     firsts = {kind: name for name in reversed(left) if (kind := plan.variant(name).kind) not in tried}
@@ -423,13 +429,13 @@ def first_s(variant: Variant, run_s: float) -> float:
 
 
 def earlier_wall_s(runs: Path, variant: Variant) -> float | None:
-    """Median wall time of the last runs of the variant's profile with as many documents; `None` without any."""
+    """Median wall time of the profile's last verified runs with as many documents; `None` without any."""
     walls = []
     for path in sorted((runs / variant.profile).glob("*/run.json"))[-RUNS_READ:]:
         # A record of an earlier version tells nothing.
         with contextlib.suppress(ValueError):
             run = Run.model_validate_json(path.read_bytes())
-            if run.documents.produced == variant.documents:
+            if run.verification.verified and run.documents.produced == variant.documents:
                 walls.append(run.ended_s - run.started_s)
     return median(walls) if walls else None
 

@@ -131,7 +131,7 @@ def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_qu
     Args:
         of_queries: Whether queries alone were sent, so that nothing was indexed.
     """
-    lines = {f"block {run.block}": line for run in runs if (line := _over_time(suite, run, of_queries=of_queries))}
+    lines = {run_name(run): line for run in runs if (line := _over_time(suite, run, of_queries=of_queries))}
     colours = {name: RUN_COLOURS[place % len(RUN_COLOURS)] for place, name in enumerate(lines)}
     rows = [Row(x, y, name) for name, line in lines.items() for x, y in line]
     points = [{"x": row.x, "y": row.y, "series": row.series, "colour": colours[row.series]} for row in rows]
@@ -146,6 +146,12 @@ def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_qu
         if points
         else None,
     )
+
+
+def run_name(run: SuiteRun) -> str:
+    """Name of a run among those of its variant: `block 3`, `block 3, run 2`, `block 3, attempt 2`."""
+    again = (f", run {run.turn}" if run.turn > 1 else "") + (f", attempt {run.attempt}" if run.attempt > 1 else "")
+    return f"block {run.block}{again}"
 
 
 def _ends(points: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

@@ -263,6 +263,8 @@ def agreement(published_ratio: float, effect: Effect | None) -> Agreement:
         return "not measured"
     if abs(log(published_ratio)) < SAME:
         return "published as no change"
+    if effect.verdict == "too few runs":
+        return "ours has too few runs"
     if not is_detected(effect):
         return "ours is the same" if effect.verdict == "same within 5 %" else "ours is undecided"
     return "same direction" if (effect.ratio - 1) * (published_ratio - 1) > 0 else "opposite"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from lab.analysis.statistics.effects import change_text, is_speed
 from lab.analysis.suite.comparison_table import Row
 from lab.analysis.suite.names import ratio_text
+from lab.analysis.suite.summary import TOO_FEW
+from lab.records.suite import Effect
 
 TICKS = (0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20)
 BEYOND = 1.5
@@ -45,7 +47,7 @@ class PlotRow:
     """A row of the plot: one comparison.
 
     Attributes:
-        low, high: Ends of the interval.
+        low, high: Ends of the interval; `None` without one that the verdict is taken from.
         is_cut: Whether the interval goes on beyond the left and the right end of the axis.
         blocks: The ratio in each block, as far as the axis holds it.
         is_beyond: Whether a block lies beyond the left and the right end of the axis.
@@ -68,7 +70,7 @@ def axis(rows: Sequence[Row], metric: str) -> Axis:
     ratios += [row.published.published_ratio for row in rows if row.published]
     least, most = min(ratios), max(ratios)
     effects = [row.effect for row in rows if row.effect]
-    ends = [end for effect in effects for end in (effect.low, effect.high, *effect.ratios) if end]
+    ends = [end for effect in effects for end in (*_interval(effect), *effect.ratios) if end]
     first = max(least / BEYOND, min([least, *ends]))
     last = min(most * BEYOND, max([most, *ends]))
     margin = max(1.01, (last / first) ** 0.04)
@@ -81,7 +83,7 @@ def plot_row(row: Row, along: Axis) -> PlotRow | None:
     effect = row.effect
     if effect is None or not effect.ratio:
         return None
-    low, high = effect.low, effect.high
+    low, high = _interval(effect)
     blocks = tuple(ratio for ratio in effect.ratios if ratio)
     return PlotRow(
         point=along.place(effect.ratio),
@@ -93,6 +95,11 @@ def plot_row(row: Row, along: Axis) -> PlotRow | None:
         published=along.place(row.published.published_ratio) if row.published else None,
         words=f"ratio {ratio_text(effect.ratio)}; by block {', '.join(map(ratio_text, blocks))}",
     )
+
+
+def _interval(effect: Effect) -> tuple[float | None, float | None]:
+    """The interval that the verdict is taken from: none of too few runs, as in the cell beside the plot."""
+    return (None, None) if effect.verdict == TOO_FEW else (effect.low, effect.high)
 
 
 def ticks(first: float, last: float, gap: float = 0.085) -> list[float]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lab.analysis.figures.definitions import TERMS, label_of
+from lab.analysis.figures.limits import keeps_up
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
 
@@ -56,6 +57,7 @@ def suite_title(plan: SuitePlan, figures: Sequence[VariantMetric] = ()) -> str:
 
     The share is the one that is asked for until the limit is known. Then it is what the control's streams reached of
     the limit, in its interval, if that leaves the 5 % around what was asked for; no share where no limit was measured.
+    Runs that indexed less than 95 % of the rate in the title are counted behind it.
 
     Args:
         figures: What was measured in the blocks.
@@ -63,17 +65,27 @@ def suite_title(plan: SuitePlan, figures: Sequence[VariantMetric] = ()) -> str:
     if plan.rate is None:
         return plan.suite
     if not plan.rate.endswith("%"):
-        return f"{plan.suite} at {float(plan.rate):,.0f} documents/s"
+        asked = float(plan.rate)
+        return f"{plan.suite} at {asked:,.0f} documents/s{_not_reached(asked, figures)}"
     if plan.rate_docs_per_s is None:
         return f"{plan.suite} at {plan.rate} of the limit"
     reached = control_rate_docs_per_s(plan, figures) or plan.rate_docs_per_s
+    not_reached = _not_reached(reached, figures)
     if plan.limit_docs_per_s is None or not plan.limit_drains:
-        return f"{plan.suite} at {reached:,.0f} documents/s"
+        return f"{plan.suite} at {reached:,.0f} documents/s{not_reached}"
     asked = float(plan.rate.removesuffix("%"))
     ends = sorted(100 * reached / (end or plan.limit_docs_per_s) for end in (plan.limit_low, plan.limit_high))
     is_as_asked = all(abs(share - asked) <= MOST_OFF * asked for share in ends)
     share = plan.rate if is_as_asked else f"{' to '.join(dict.fromkeys(f'{end:.0f}' for end in ends))} %"
-    return f"{plan.suite} at {share} of the limit ({reached:,.0f} documents/s)"
+    return f"{plan.suite} at {share} of the limit ({reached:,.0f} documents/s){not_reached}"
+
+
+def _not_reached(docs_per_s: float, figures: Sequence[VariantMetric]) -> str:
+    """`, not reached in 3 of 12 runs`; empty where all whose rate is known have reached it."""
+    of_rate = (each for each in figures if (each.name, each.scope) == ("indexing_rate_docs_per_s", "primaries"))
+    rates = [rate for each in of_rate for rate in each.by_run.values() or each.values if rate is not None]
+    slower = sum(not keeps_up(docs_per_s, rate) for rate in rates)
+    return f", not reached in {slower} of {len(rates)} runs" if slower else ""
 
 
 def limit_text(plan: SuitePlan) -> str:

@@ -10,6 +10,7 @@ from lab.analysis.statistics.effects import interval_text
 from lab.analysis.suite.comparison_table import Row, rows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.names import SIGNS, published_text, ratio_text, short_name
+from lab.analysis.suite.summary import TOO_FEW
 from lab.analysis.text import UNKNOWN, figure
 from lab.records.suite import MetricKey, SuiteResult
 
@@ -132,7 +133,7 @@ def _cell(row: Row) -> Cell:
         return Cell(UNKNOWN, published=published, kind=row.verdict)
     return Cell(
         text=ratio_text(effect.ratio),
-        interval=interval_text(effect.low, effect.high),
+        interval="" if effect.verdict == TOO_FEW else interval_text(effect.low, effect.high),
         published=published,
         kind=row.verdict,
         mark=("▲" if effect.ratio > 1 else "▼") if is_detected(effect) else UNDETECTED.get(effect.verdict, ""),

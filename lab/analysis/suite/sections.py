@@ -8,7 +8,7 @@ from lab.analysis.figures.definitions import meaning_of
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.folder import read_run
 from lab.analysis.report_page.svg import Chart
-from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
+from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time, run_name
 from lab.analysis.suite.comparison_table import HEAD, agreement_text, rows, verdict_kind
 from lab.analysis.suite.comparisons import is_detected, of_pair, verdict_of
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, by_variant, compared_metrics
@@ -223,9 +223,8 @@ def run_text(result: SuiteResult, run: SuiteRun, *, counts: bool) -> str:
         if (metric := by_variant(result.figures, wanted).get(run.variant))
         and metric.by_run.get(str(run.folder)) is not None
     ]
-    again = (f", run {run.turn}" if run.turn > 1 else "") + (f", attempt {run.attempt}" if run.attempt > 1 else "")
     parts = [
-        f"block {run.block}{again}: {run.status}",
+        f"{run_name(run)}: {run.status}",
         *(values if counts else ()),
         duration(run.ended_s - run.started_s),
         run.reason,

@@ -67,7 +67,9 @@ def _runs_failed(suite: SuiteRecords) -> Iterator[RunWarning]:
         seen=f"attempts not verified: {_named([f'{name} {times}' for name, times in variants.most_common()])};"
         f" {lost} of {len(planned_runs(suite.plan))} planned runs without figures",
         likely_cause=f"the first reason given: {reason}" if reason else "no reason is recorded",
-        remedy="comparisons drop the blocks that lack a run; fix the cause and run the suite again",
+        remedy="comparisons drop the blocks that lack a run; fix the cause and run the suite again"
+        if lost
+        else "each was repeated well, so that no comparison drops a block for it; fix the cause before another suite",
     )
 
 

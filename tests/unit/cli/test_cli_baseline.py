@@ -188,6 +188,21 @@ def test_a_suite_has_intervals_beside_the_control_of_both(tmp_path: Path) -> Non
     assert "faster by 50 %" in table
 
 
+def test_two_commits_of_sluice_have_no_interval_whatever_starts_they_have(tmp_path: Path) -> None:
+    """The new one slows control and variant alike, which no ratio to the control shows; more starts were asked for."""
+    suite_folder(tmp_path, "a", (401, 409, 397), slim=(401, 409, 397), commit="aaa")
+    suite_folder(tmp_path, "b", (802, 818, 794), slim=(802, 818, 794), commit="bbb")
+    first, second = (tmp_path / "suites" / "small" / name for name in ("a", "b"))
+    checks, table = against_baseline(
+        Baseline("main", first), second, [expectation("indexing_latency_ms<=1.1 baseline")]
+    )
+    [why] = checks.undecided.values()
+    assert checks.failures == {}
+    assert "the ratio was 2.000" in why
+    assert ["the controls differ, too (commit)" in text for text in (why, table)] == [True, True]
+    assert ["--starts 3" in text for text in (why, table.rpartition("slim, beside")[2])] == [False, False]
+
+
 def test_a_variant_without_enough_to_tell_is_undecided(tmp_path: Path) -> None:
     """Whether it has too few starts, or no verified run at all: an expectation that nothing judged is not met."""
     suite_folder(tmp_path, "a", (401, 409, 397), slim=(401, 409, 397))

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.compare import Side, compare
 from lab.analysis.text import NARROW_SPACE
 from lab.cli.app import main
+from lab.cli.compare import show
+from lab.records.result import Metric
 from lab.records.run import Environment, RunWarning, WarningKind
 from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
 from lab.run.folder import become_latest
@@ -120,7 +123,9 @@ def test_all_that_the_output_names_can_vary(
     assert "unknown input" not in err
 
 
-def suite_folder(runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...], slim: tuple[int, ...] = ()) -> None:
+def suite_folder(
+    runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...], slim: tuple[int, ...] = (), commit: str | None = None
+) -> None:
     """A suite of a control, and of a variant if asked: a run for each latency, and a warm-up that must not count."""
     folder = SuiteFolder(runs / "suites" / "small" / suite_id)
     names = ("books", "slim") if slim else ("books",)
@@ -146,7 +151,10 @@ def suite_folder(runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...], s
     runs += [("slim", block, spent) for block, spent in enumerate(slim, 1)]
     for name, block, spent in runs:
         truth, place = Truth(ms_per_1000_docs=spent), f"runs/{name}-{block}"
-        written(folder.path / place, run(truth), samples(truth), {"dataset": {"name": "aladin"}})
+        made = run(truth)
+        environment = made.environment.model_copy(update={"git_commit": commit or made.environment.git_commit})
+        made = made.model_copy(update={"environment": environment})
+        written(folder.path / place, made, samples(truth), {"dataset": {"name": "aladin"}})
         folder.append(
             SuiteRun(
                 block=block,
@@ -174,6 +182,44 @@ def test_two_suites_are_compared_through_the_control_of_both(
     assert (status, " 0.50 " in told, "faster by 50 % (" in told) == (0, True, True)
     assert "what the machine did between the two suites is in both" in re.sub(r"\s+", " ", of_slim)
     assert "no verdict: the two were measured at different times" in of_control
+
+
+def two_figures(label: str, control: tuple[str, ...]) -> Side:
+    """Runs in three starts with two key figures, of which the control beside them has these."""
+    names = ("indexing_rate_docs_per_s", "end_to_end_latency_ms_p99")
+    runs = tuple(
+        tuple(Metric(name=name, value=value, unit="", scope="run") for name in names)
+        for value in (9_973.0, 10_007.0, 10_037.0)
+    )
+    beside = tuple(tuple(metric for metric in metrics if metric.name in control) for metrics in runs)
+    return Side(label, {}, {}, runs, control=Side("control", {}, {}, beside), beside=beside, starts=(1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("control", "verdicts", "told"),
+    [
+        pytest.param(("indexing_rate_docs_per_s", "end_to_end_latency_ms_p99"), [True, True], False, id="both"),
+        pytest.param(("indexing_rate_docs_per_s",), [True, False], True, id="one"),
+        pytest.param((), [False, False], True, id="none"),
+    ],
+)
+def test_a_figure_that_the_control_lacks_is_of_the_variants_alone(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    control: tuple[str, ...],
+    verdicts: list[bool],
+    *,
+    told: bool,
+) -> None:
+    """Such as a latency beside a control without a topic; ratio and footer were said to be those to the control."""
+    monkeypatch.setenv("COLUMNS", "200")
+    show(compare(two_figures("one", control), two_figures("two", control)), every=False)
+    out = capsys.readouterr().out
+    lines = [next(line for line in out.splitlines() if name in line) for name in ("Indexing rate", "End to end, p99")]
+    assert ["same within 5 %" in line for line in lines] == verdicts
+    assert ("the control, or the variant, has it above zero in fewer than three starts" in out) == told
+    assert "too few runs" not in out
+    assert "run both in one suite" not in out
 
 
 def test_a_metric_that_is_not_judged_has_no_verdict(

@@ -10,12 +10,15 @@ import pytest
 
 from lab.cli import beforehand, suite, suite_display
 from lab.cli.app import main
+from lab.cli.run import dataset_of
 from lab.errors import ProfileError, StackError
 from lab.monitor.beforehand import Others, Program
+from lab.profiles import Profile
 from lab.records.result import Result
 from lab.records.suite import MetricKey, SuitePlan, Variant
 from lab.run.folder import RunFolder
 from lab.targets.servers import ONE_SET
+from producers.dataset import Dataset
 from tests.unit.analysis.suite.made_effects import an_effect
 from tests.unit.analysis.suite.suite_folders import RATE
 from tests.unit.messages import MakeMessage
@@ -353,6 +356,24 @@ def test_a_race_compares_values_that_the_command_line_names(
     assert main() == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert [text for text in told if text not in shown] == []
+
+
+def test_a_plan_reads_documents_once_that_variants_share(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A large file takes minutes from end to end, and was read for each variant."""
+    read: list[int | None] = []
+
+    def reading(profile: Profile) -> Dataset:
+        read.append(profile.dataset.documents)
+        return dataset_of(profile)
+
+    monkeypatch.setattr(suite, "dataset_of", reading)
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    values = ("--set", "sink.tasks=1,2,3", "--set", "dataset.documents=1009,2003")
+    monkeypatch.setattr("sys.argv", ["sluice", "race", "quickstart", "--plan", *values])
+    assert (main(), sorted(filter(None, read))) == (0, [1009, 2003])
+    assert "2,003" in capsys.readouterr().out
 
 
 def test_a_race_of_queries_is_decided_by_their_time(

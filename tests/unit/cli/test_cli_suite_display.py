@@ -6,7 +6,7 @@ import pytest
 
 from lab.analysis.text import NARROW_SPACE
 from lab.cli import suite_display
-from lab.cli.suite_display import SuiteDisplay, too_short_text
+from lab.cli.suite_display import SuiteDisplay, how_long, too_short_text
 from lab.console import PipeProofConsole
 from lab.records.result import Metric, Result, Window
 from lab.records.suite import SuitePlan, SuiteRun, Variant
@@ -148,3 +148,12 @@ def test_a_time_that_is_too_short_to_compare_anything_is_told_beforehand(
     assert too_short_text(
         made, Estimate(warm_up_s=60.0, each=each, from_runs=0, runs=2, seconds=None, noise=None)
     ) == message(*facts)
+
+
+def test_a_plan_counts_the_blocks_of_all_starts() -> None:
+    """It told of two, and listed four."""
+    made = plan()
+    twice = made.model_copy(update={"starts": 2, "order": made.order * 2, "started": (1, 1, 2, 2)})
+    each = dict.fromkeys(made.order[0], 60.0)
+    told = how_long(twice, Estimate(warm_up_s=60.0, each=each, from_runs=0, runs=8, seconds=540.0, noise=None))
+    assert told.startswith("8 runs in 4 blocks")

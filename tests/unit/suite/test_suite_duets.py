@@ -17,6 +17,7 @@ from lab.suite.folder import SuiteFolder
 from lab.suite.plan import DUET_WARM_UPS, FIRST_BLOCKS_OF_FEW
 from tests.unit.messages import MakeMessage
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_result
+from tests.unit.suite.test_suite_time import a_run
 from tests.unit.suite.test_suite_width import Widths, a_width
 
 STATIC, FLAT = {"static", "control"}, {"flat", "control"}
@@ -115,6 +116,21 @@ def test_servers_that_stay_cold_are_warmed_by_a_few_drains_at_least(tmp_path: Pa
     bench = TwoSets()
     executed(SuiteFolder.begin(tmp_path, a_duet()), bench, Widths(), look_s=100, warm_after=99)
     assert max(Counter(name for name, warm_up in bench.ran if warm_up).values()) == DUET_WARM_UPS
+
+
+def test_a_pair_that_failed_at_once_does_not_shorten_what_a_good_one_takes(tmp_path: Path) -> None:
+    """More pairs would begin than fit in the time; one that waited for a timeout may do so again."""
+    plan = a_duet().model_copy(update={"order": (("static", "control"), ("flat", "control")), "started": (1, 1)})
+    execution = DuetExecution(SuiteFolder.begin(tmp_path, plan), TwoSets(), Silent(), is_warm=bool)
+    execution.expected = dict.fromkeys(("control", "static", "flat"), 20.0)
+    now_s, expected_s = 0.0, []
+    for block, seconds, status in ((1, 3, "broken"), (2, 50, "verified"), (1, 400, "void"), (1, 400, "void")):
+        times = {"started_s": now_s, "ended_s": now_s + seconds}
+        pair = [a_run(name, seconds, block=block, status=status) for name in plan.order[block - 1]]
+        execution.ended += [run.model_copy(update=times) for run in pair]
+        now_s += seconds
+        expected_s.append(execution.expected_s(("static", "control")))
+    assert expected_s == [20, 50, 201.5, 400]
 
 
 def test_a_pair_of_which_one_run_is_void_is_repeated_whole(tmp_path: Path, message: MakeMessage) -> None:

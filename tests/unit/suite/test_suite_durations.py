@@ -13,7 +13,7 @@ from lab.errors import ProfileError
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
-from lab.suite.durations import comparison_text, durations_s, room_text, uncounted_run_s
+from lab.suite.durations import comparison_text, durations_s, room_text, slowdown, uncounted_run_s
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import UncountedRun
@@ -116,6 +116,11 @@ def test_servers_of_each_start_part_and_way_have_as_much_of_the_warm_up_s_share(
 # --- durations ------------------------------------------------------------------------------------------------------
 
 
+def failed(seconds: float) -> SuiteRun:
+    """A run of a variant that was to count and was not verified."""
+    return a_run("static", seconds, block=1, status="broken")
+
+
 @pytest.mark.parametrize(
     ("ended", "each_s"),
     [
@@ -136,6 +141,29 @@ def test_a_run_takes_as_long_as_those_of_its_variant_or_else_as_those_of_others(
         for day, run in enumerate(ended)
     ]
     assert durations_s(a_plan(), apart, uncounted={}, expected=EXPECTED) == dict(zip(NAMES, each_s, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("ended", "each_s"),
+    [
+        pytest.param([failed(3)], (20, 20, 40), id="as expected"),
+        pytest.param([failed(3), failed(3), a_run("static", 50, block=2)], (50, 50, 100), id="as a good one"),
+        pytest.param([a_run("control", 30, block=1), failed(3)], (30, 30, 60), id="as others tell"),
+        pytest.param([failed(300)], (20, 300, 40), id="the next may wait for the same timeout"),
+    ],
+)
+def test_a_run_that_failed_at_once_does_not_shorten_what_a_good_one_takes(
+    ended: Sequence[SuiteRun], each_s: tuple[float, ...]
+) -> None:
+    """A plan would promise blocks that do not fit."""
+    assert durations_s(a_plan(), ended, uncounted={}, expected=EXPECTED) == dict(zip(NAMES, each_s, strict=True))
+
+
+def test_a_run_after_one_that_failed_at_once_is_no_slowdown() -> None:
+    """It was twenty times as long as what had told nothing; one that is slower than a good one is."""
+    static = {"static": 60.0}
+    assert slowdown([failed(3), a_run("static", 60, block=1)], static) == 1.0
+    assert slowdown([a_run("static", seconds, block=1) for seconds in (40, 60)], static) == 1.5
 
 
 def test_the_pause_before_a_run_is_a_part_of_it() -> None:

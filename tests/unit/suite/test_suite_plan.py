@@ -11,9 +11,11 @@ import pytest
 from lab.analysis.statistics.effects import effect
 from lab.profiles import Profile
 from lab.profiles.suites import Measures, Suite, SuiteVariant
-from lab.records.suite import MetricKey, SuiteResult, SuiteRun
+from lab.records.suite import MetricKey, SuiteResult, SuiteRun, Variant
+from lab.records.verification import Verification
 from lab.suite.plan import (
     block_s,
+    earlier_wall_s,
     estimate,
     kind_of,
     layout_of,
@@ -23,6 +25,7 @@ from lab.suite.plan import (
     server_shape,
     suite_walls_s,
 )
+from tests.unit.analysis.synthetic import Truth, run, written
 
 VERSIONS = {"a": "8.19.21", "b": "9.5.3", "c": "8.19.21", "d": "9.5.3"}
 
@@ -121,6 +124,18 @@ def test_a_drain_is_expected_to_last_as_long_as_the_window(tmp_path: Path) -> No
         sized = replace(suite, window_s=window_s)
         plan = make_plan(sized, measures=None, seed=None, skipped={}, documents=documents, command=())
         assert estimate(plan, tmp_path).each == {"one": run_s, "two": run_s}
+
+
+def test_a_failed_run_of_the_profile_tells_nothing_of_a_good_one(tmp_path: Path) -> None:
+    """It may be over in seconds."""
+    good, documents = run(Truth()), run(Truth()).documents.produced
+    failed = good.model_copy(
+        update={"ended_s": good.started_s + 3, "verification": Verification(verified=False, problems=("7 missing",))}
+    )
+    variant = Variant(name="books", profile="books", fingerprint="books", documents=documents)
+    for number, made in enumerate((good, failed, failed)):
+        written(tmp_path / "books" / str(number), made, [])
+    assert earlier_wall_s(tmp_path, variant) == good.ended_s - good.started_s
 
 
 @pytest.mark.parametrize(("duets", "together_s"), [(False, 30.0), (True, 20.0)])

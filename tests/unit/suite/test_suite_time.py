@@ -34,12 +34,18 @@ def a_run(variant: str, seconds: float, *, block: int = 0, attempt: int = 1, sta
         pytest.param(
             [a_run("flat", 9), a_run("flat", 10), a_run("flat", 90)], 3 * (30 + 40) + 20, id="one slow run is no rule"
         ),
-        pytest.param([a_run("flat", 9, block=1, status="void")], 3 * (30 + 40) + 18, id="a failed run is repeated"),
+        pytest.param([a_run("flat", 9, block=1, status="void")], 3 * (30 + 40) + 100, id="a failed run is repeated"),
         pytest.param(
             [a_run("flat", 9, block=1, attempt=number, status="void") for number in (1, 2)],
-            3 * (30 + 40) + 9,
+            3 * (30 + 40) + 50,
             id="but not for ever",
         ),
+        pytest.param(
+            [a_run("flat", 9, block=1, status="void"), a_run("flat", 60, block=1, attempt=2)],
+            3 * (30 + 40) + 60,
+            id="one that failed at once tells nothing of a good one",
+        ),
+        pytest.param([a_run("flat", 90, block=1, status="void")], 3 * (30 + 40) + 180, id="the next may wait as long"),
     ],
 )
 def test_what_is_left_is_told_from_what_each_variant_takes(ended: list[SuiteRun], left_s: float) -> None:

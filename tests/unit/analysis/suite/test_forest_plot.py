@@ -85,6 +85,18 @@ def test_a_block_beyond_the_axis_is_marked_at_its_end_and_drawn_nowhere() -> Non
     assert (len(drawn.blocks), drawn.is_beyond) == (2, (True, False))
 
 
+def test_too_few_runs_have_no_interval() -> None:
+    """As in the cell beside it: it rests on an assumption alone, and nothing is stretched for it."""
+    few = row(1.2, 0.9, 1.6)
+    assert few.effect is not None
+    few = replace(few, effect=few.effect.model_copy(update={"verdict": "too few runs"}))
+    along = axis([few], "indexing_rate_docs_per_s")
+    drawn = plot_row(few, along)
+    assert drawn is not None
+    assert (drawn.low, drawn.high, drawn.is_cut) == (None, None, (False, False))
+    assert along.last < 1.3
+
+
 def test_what_was_not_measured_has_no_place() -> None:
     """A point at 1 would be a finding."""
     assert plot_row(row(None), Axis(0.5, 2, "slower", "faster")) is None

@@ -273,7 +273,7 @@ def one_effect(ratio: float | None, low: float, high: float, verdict: Verdict) -
         (1.06, one_effect(1.0, 0.99, 1.01, "same within 5 %"), "ours is the same"),
         (1.004, one_effect(1.2, 1.1, 1.3, "faster"), "published as no change"),
         (0.96, one_effect(1.2, 1.1, 1.3, "faster"), "published as no change"),
-        (1.06, one_effect(1.2, 1.2, 1.2, "too few runs"), "ours is undecided"),
+        (1.06, one_effect(1.2, 1.2, 1.2, "too few runs"), "ours has too few runs"),
         (1.06, one_effect(None, 1.2, 1.2, "too few runs"), "not measured"),
         (1.06, None, "not measured"),
     ],

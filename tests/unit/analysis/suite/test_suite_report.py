@@ -212,6 +212,19 @@ def test_samples_that_are_gone_leave_the_other_runs(tmp_path: Path, message: Mak
     assert rate_over_time(tmp_path / "elsewhere", "static", runs, of_queries=False).svg is None
 
 
+def test_each_run_of_a_block_has_a_line(tmp_path: Path) -> None:
+    """The control may run twice in one, and a disturbed run is repeated: of two, one line was drawn and counted."""
+    made = read_suite(suite_folder(tmp_path, small()))
+    first, second, third = (counted.run for counted in made.of_variant("aladin/static"))
+    runs = [
+        first,
+        second.model_copy(update={"block": 1, "turn": 2}),
+        third.model_copy(update={"block": 1, "attempt": 2}),
+    ]
+    drawn = rate_over_time(tmp_path, "static", runs, of_queries=False)
+    assert (list(drawn.colours), drawn.summary[:6]) == (["block 1", "block 1, run 2", "block 1, attempt 2"], "3 of 3")
+
+
 def test_of_queries_alone_the_answers_are_drawn_over_time(tmp_path: Path, message: MakeMessage) -> None:
     """Nothing is indexed meanwhile: a line at zero would say nothing."""
     written(tmp_path / "runs" / "one", query_run(QueryTruth()), query_samples(QueryTruth()))
@@ -343,13 +356,23 @@ def limit(docs_per_s: float, half_width: float) -> dict[str, float]:
     [
         (None, {}, "synthetic"),
         ("600", {}, "synthetic at 600 documents/s"),
+        ("6000", {}, "synthetic at 6,000 documents/s, not reached in 4 of 8 runs"),
         ("70 %", {"rate_docs_per_s": None}, "synthetic at 70 % of the limit"),
         ("70 %", limit(7150, 1.04), "synthetic at 70 % of the limit (5,004 documents/s)"),
         ("70 %", limit(7150, 1.1), "synthetic at 64 to 77 % of the limit (5,004 documents/s)"),
         ("70 %", limit(8000, 1.01), "synthetic at 62 to 63 % of the limit (5,004 documents/s)"),
         ("70 %", {"limit_docs_per_s": 7150}, "synthetic at 5,004 documents/s"),
     ],
-    ids=["drains", "a rate", "not yet known", "as asked", "a wide interval", "not reached", "a rough rate"],
+    ids=[
+        "drains",
+        "a rate",
+        "a rate that some do not reach",
+        "not yet known",
+        "as asked",
+        "a wide interval",
+        "not reached",
+        "a rough rate",
+    ],
 )
 def test_the_heading_says_at_which_rate_the_suite_streamed(
     tmp_path: Path, rate: str | None, known: dict[str, float], heading: str

@@ -74,6 +74,16 @@ def test_a_line_has_a_cell_for_each_scope(result: SuiteResult) -> None:
     }
 
 
+@pytest.mark.parametrize(("verdict", "interval"), [("undecided", "-50 % to +200 %"), ("too few runs", "")])
+def test_a_cell_has_the_interval_that_its_verdict_is_taken_from(
+    result: SuiteResult, verdict: str, interval: str
+) -> None:
+    """Two blocks have one that rests on an assumption alone, and stood below the ratio as if it were that."""
+    update = {"low": 0.5, "high": 3.0, "verdict": verdict}
+    changed = result.model_copy(update={"effects": tuple(each.model_copy(update=update) for each in result.effects)})
+    assert [cell.interval for cell in lines(changed, SCOPES)[1].cells] == [interval] * 3
+
+
 def test_rows_are_grouped_by_the_factor_that_they_turn(result: SuiteResult) -> None:
     """Where the suite names factors; the control turns none."""
     turned = tuple(

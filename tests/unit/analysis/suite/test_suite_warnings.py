@@ -4,6 +4,8 @@ import itertools
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from lab.analysis.suite.result import analyse_suite
 from lab.records.run import Run, RunWarning, WarningKind
 from tests.unit.analysis.suite.suite_folders import AGAIN, Rung, SuiteTruth, small, suite_folder
@@ -50,6 +52,14 @@ def test_variants_at_the_pace_of_the_driver_are_told_and_that_they_are_no_compar
     warning = warnings[WarningKind.DRIVER_LIMITED]
     assert warning.seen == message("6 of 9", "control 3, static 3", "41 % of 2 cores busy")
     assert "`same`" in warning.remedy
+
+
+@pytest.mark.parametrize(("again", "is_lost"), [("verified", False), ("void", True)])
+def test_a_run_that_was_repeated_well_is_lost_to_no_comparison(tmp_path: Path, again: str, *, is_lost: bool) -> None:
+    """It was said that comparisons drop its block, and asked for the whole suite again."""
+    failing = {(2, "aladin/static"): ("void", again)}
+    remedy = warned(tmp_path, small(failing=failing))[WarningKind.RUNS_FAILED].remedy
+    assert ("drop the blocks" in remedy, "run the suite again" in remedy) == (is_lost, is_lost)
 
 
 def test_runs_on_different_machines_are_told(tmp_path: Path, message: MakeMessage) -> None:
