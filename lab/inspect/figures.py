@@ -81,7 +81,8 @@ class Figures:
         ingest_time_s: Time spent in ingest pipelines; `ingest_ms` per document.
         replicated: Indices of which a node has a replica; `None` where that is not known.
         slowest_processor: The one that took most of that; `None` where a pipeline was replaced meanwhile, too.
-        sink_bulk_documents, sink_bulk_bytes, sink_bulk_ms, in_flight: By the sink's own metrics, where they are read.
+        sink_rate, sink_bulk_documents, sink_bulk_bytes, sink_bulk_ms, in_flight: By the sink's own metrics, where they
+            are read; the rate is of what it sent, rejected documents included.
     """
 
     window_s: float
@@ -110,6 +111,7 @@ class Figures:
     shard_documents: Mapping[str, int] = field(default_factory=dict)
     replicated: Sequence[str] | None = None
     nodes: Sequence[NodeFigures] = ()
+    sink_rate: float | None = None
     sink_bulk_documents: float | None = None
     sink_bulk_bytes: float | None = None
     sink_bulk_ms: float | None = None
@@ -119,6 +121,13 @@ class Figures:
     def rejected(self) -> int | None:
         """Requests that all nodes have rejected."""
         return sum_of_known(node.rejected for node in self.nodes)
+
+    @property
+    def sent_rate(self) -> float | None:
+        """Documents that were sent per second: by the sink or, at least, those indexed and those of dead letters."""
+        if self.sink_rate is not None or self.indexing_rate is None:
+            return self.sink_rate
+        return self.indexing_rate + (self.letters or 0) / self.window_s
 
     @property
     def write_busy(self) -> float | None:
@@ -373,11 +382,13 @@ def nodes_of(readings: Sequence[Reading], copies: Grown) -> list[NodeFigures]:
 
 def of_sink(readings: Sequence[Reading]) -> dict[str, Any]:
     """Figures of the sink's own metrics."""
-    known = [reading.sink for reading in readings if reading.sink]
+    read = [reading for reading in readings if reading.sink]
+    known = [reading.sink for reading in read if reading.sink]
     if len(known) < 2:
         return {}
     totals = {"documents": "bulk_documents_total", "bytes": "bulk_bytes_total", "ms": "bulk_service_time_ms_total"}
     requests = growth(sink.bulk_requests for sink in known)
     each = {name: over(growth(getattr(sink, of) for sink in known), requests) for name, of in totals.items()}
+    sent = over(growth(sink.bulk_documents_total for sink in known), lasted_s(read))
     in_flight = fmean(sink.bulk_requests_in_flight for sink in known)
-    return {"in_flight": in_flight, **{f"sink_bulk_{name}": value for name, value in each.items()}}
+    return {"sink_rate": sent, "in_flight": in_flight, **{f"sink_bulk_{name}": value for name, value in each.items()}}

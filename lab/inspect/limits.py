@@ -223,13 +223,13 @@ def held_back(pipeline: Pipeline) -> Iterator[Bottleneck]:
     documents, size = pipeline.bulk_request or (0.0, 0.0)
     for name, unit, each in ((MOST_DOCUMENTS, "documents", 1.0), (MOST_BYTES, "bytes", over(size, documents))):
         cap = connector.whole(name)
-        if not cap or each is None or figures.indexing_rate is None:
+        if not cap or each is None or figures.sent_rate is None:
             continue
         # The next request of each task waits for its place, and may lie just beyond the window.
-        rate, least = each * figures.indexing_rate, KEPT_UP * cap * tasks - tasks * each * documents / figures.window_s
+        rate, least = each * figures.sent_rate, KEPT_UP * cap * tasks - tasks * each * documents / figures.window_s
         if rate >= least:
-            may = f"{quantity(tasks, 'task')} may index {count(cap)} {unit}/s each"
-            evidence = f"{may}, and {number(rate)}/s were indexed, in requests of {number(each * documents)}."
+            may = f"{quantity(tasks, 'task')} may send {count(cap)} {unit}/s each"
+            evidence = f"{may}, and {number(rate)}/s were sent, in requests of {number(each * documents)}."
             yield Bottleneck("requested rate", evidence, (Try(name, str(cap), "0", "0 is no bound"),))
     if figures.rejected:
         name, flight = connector.first_whole(IN_FLIGHT)

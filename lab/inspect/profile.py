@@ -40,8 +40,9 @@ KEY_IGNORED = ("key.ignore.topics", "topic.key.ignore")
 """Lists of topics whose keys are ignored; the sinks have one or the other."""
 NOT_TAKEN = re.compile(
     r"(key|value|header)\.converter.*|transforms|errors\..+|pipeline|routing|write\.method|key\.ignore\.topics|topic\..+"
+    r"|max\.(documents|bytes)\.per\.second"
 )
-"""Settings of the connector that the lab sets itself, or that need something of that cluster."""
+"""Settings of the connector that the lab sets itself, that need something of that cluster, or hide all others."""
 UNWRITABLE_MAPPING = ("_meta", "_data_stream_timestamp", "_routing")
 """Parts of a mapping that the lab writes itself, or that ask of documents what the sample lacks, such as a routing."""
 

@@ -116,6 +116,17 @@ def test_a_rate_is_of_the_time_in_which_its_source_was_read() -> None:
     assert (figures.indexing_rate, figures.nodes[0].disk_busy) == (250.0, 0.5)
 
 
+def test_what_is_rejected_was_sent_too() -> None:
+    """By the sink; without its metrics, documents of dead letters beside those that are indexed."""
+    sinks = [replace(each, sink=sink_metrics(requests)) for each, requests in zip(shards([], []), (7, 9), strict=True)]
+    sinks[1] = replace(
+        sinks[1], sink=sinks[1].sink and sinks[1].sink.model_copy(update={"bulk_documents_total": 3_000})
+    )
+    indexed = shards([copy("orders/0", index_total=0)], [copy("orders/0", index_total=2_400)])
+    letters = [replace(each, dead_letters=written) for each, written in zip(indexed, (11, 611), strict=True)]
+    assert (figures_of(sinks).sent_rate, figures_of(letters).sent_rate) == (300.0, 300.0)
+
+
 @pytest.mark.parametrize(
     ("pairs", "backlog"),
     [

@@ -67,6 +67,13 @@ def stage_of(pipeline: Pipeline) -> str | None:
         ("producer", with_figures(backlog=0, arrival_rate=0.0, indexing_rate=None), ONE_TASK),
         # 950/s less one request of 1,499 documents, whose place may be just beyond 20 s.
         ("requested rate", with_figures(CAPPED, indexing_rate=876.0), with_figures(CAPPED, indexing_rate=875.0)),
+        # What is rejected keeps to the pace, too.
+        (
+            "requested rate",
+            with_figures(CAPPED, indexing_rate=700.0, letters=4_001),
+            with_figures(CAPPED, indexing_rate=700.0),
+        ),
+        ("requested rate", with_figures(CAPPED, sink_rate=999.0), with_figures(CAPPED, sink_rate=801.0)),
         ("requested rate", IN_BYTES, with_connector(settings={MOST_BYTES: "0"})),
         ("requested rate", IN_BYTES, with_figures(IN_BYTES, bulk_bytes=1_298_000.0)),
         ("requested rate", IN_BYTES, with_figures(IN_BYTES, bulk_documents=None, bulk_bytes=None)),

@@ -57,6 +57,7 @@ RECORDS = (Record(b"a", b'{"n":1}'), Record(b'"b"', b'{"n":2}'), Record(b"c", EN
 CONFIG = {
     "batch.size": "20",
     "linger.ms": "1",
+    "max.documents.per.second": "300",
     "flush.synchronously": "true",
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "connection.password": "correct-horse",
@@ -130,7 +131,7 @@ def test_the_profile_has_the_settings_of_index_and_connector() -> None:
         "consumer.override.max.poll.records": "500",
         "max.retries": "9",
     }
-    assert "errors.tolerance, flush.synchronously, value.converter" in path.read_text()
+    assert "errors.tolerance, flush.synchronously, max.documents.per.second, value.converter" in path.read_text()
     assert "correct-horse" not in path.read_text()
 
 
