@@ -152,8 +152,11 @@ class Rules:
                 return self.of_booleans(of, others)
             if kinds == {"long", "double"}:
                 return self.of_numbers(of, others)
-        mixed = " and ".join(sorted(NAMES[kind] for kind in of.kinds))
-        return Choice(keyword(of.strings), f"{mixed}: keyword takes all")
+        mixed = f"{' and '.join(sorted(NAMES[kind] for kind in of.kinds))}: keyword takes all"
+        if kinds != {"long", "double"} or "string" not in of.kinds or 2 * others.count >= of.values:
+            return Choice(keyword(of.strings), mixed)
+        few = counted(others, of.values, NO_NUMBER)
+        return Choice(keyword(of.strings), f"{mixed}; {few}: {AS_TEXT}", has_odd=True)
 
     def of_strings(self, of: Field, others: Tally) -> Choice:
         """Strings, among which the name of a field tells identifiers and versions."""
@@ -315,6 +318,8 @@ def lenient(
     return Choice(declared, f"{why}; {rest} stored, not indexed", has_odd=others.count > 0, ignored=ignored)
 
 
+NO_NUMBER = ("no number", "no numbers")
+AS_TEXT = "ranges and sums need one notation"
 LATER_VALUE = "a value that is no object rejects its document"
 AN_OBJECT, NO_OBJECT = ("an object", "objects"), ("no object", "no objects")
 
@@ -357,7 +362,18 @@ def of_strings(
     if strings.longest > LONGEST_TERM:
         why = f"up to {strings.longest:,} characters; beyond {LONGEST_TERM:,} stored, not indexed"
         return Choice(BOUNDED, why, unsearched)
+    if mostly := most_are(strings):
+        return Choice(keyword(strings), f"{why_keyword(strings)}; {mostly}: {AS_TEXT}", has_odd=True)
     return Choice(keyword(strings), why_keyword(strings), unsearched)
+
+
+def most_are(strings: Strings) -> str:
+    """Clause on strings of which most are dates, or numbers with decimals, and too many are not; else empty."""
+    few = {name: of for name, of in strings.misfits.items() if 0 < 2 * of.count < strings.count}
+    if "date" in few:
+        return counted(few["date"], strings.count, ("no date", "no dates"))
+    are_whole = "digits" in strings.notations or "digits" in few
+    return counted(few["number"], strings.count, NO_NUMBER) if "number" in few and not are_whole else ""
 
 
 READERS: Mapping[str, str] = MappingProxyType(

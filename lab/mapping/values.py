@@ -234,6 +234,7 @@ NOTATIONS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {
         "empty": lambda text: not text,
         "digits": _matches(r"[0-9]+"),
+        "number": _matches(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"),
         "boolean": lambda text: text in ("true", "false"),
         "date": lambda text: date_of(text) is not None,
         "address": is_address,

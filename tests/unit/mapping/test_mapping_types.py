@@ -88,6 +88,11 @@ FRACTION = f"{SECONDS}[.SSSSSSSSS][.SSSSSSSS][.SSSSSSS][.SSSSSS][.SSSSS][.SSSS][
         ("x", ["true", "false"], KEYWORD, ()),
         ("x", [True, "no"], KEYWORD, ()),
         ("x", [1, "1"], KEYWORD, ()),
+        ("x", [1, 2, 3.5, "n/a"], KEYWORD, ("1 of 4", "'n/a'")),
+        ("x", ["1234.50", "12.00", "7", "1.234,50"], KEYWORD, ("1 of 4", "'1.234,50'")),
+        ("x", ["2024-02-29", "2024-03-01", "soon"], KEYWORD, ("1 of 3", "'soon'")),
+        ("x", ["AB1.50", "12.00", "7"], KEYWORD, (6,)),
+        ("code", ["4711", "4712", "4713A"], KEYWORD, (5,)),
         ("x", ["2024-02-29", "2024-01-01T10:00:00.123Z"], DATE, ("dates", "strict_date_optional_time")),
         (
             "x",
