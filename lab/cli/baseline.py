@@ -17,10 +17,9 @@ from lab.analysis.statistics.effects import verdict_text
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.ci_files import CHECKS, Checks, print_undecided
 from lab.cli.compare import KEY_FIGURES, check_inputs, show, shown_rows, sides
-from lab.cli.expectations import NEAR, Expectation
+from lab.cli.expectations import Expectation
 from lab.errors import ProfileError
 from lab.records.marks import BASELINE
-from lab.run.abort import COMPARISONS
 from lab.run.folder import SUITES
 
 BaselineOption = Annotated[
@@ -94,7 +93,7 @@ def baseline_of(
     """
     if name is None:
         needing = ["--baseline-optional"] * optional + ["--vary"] * bool(vary)
-        needing += [f"--expect: {each.text}" for each in expectations if each.of_baseline]
+        needing += [f"--expect: {each.text}" for each in expectations if each.beside == "baseline"]
         if needing:
             raise ProfileError(f"{needing[0]}: got no baseline, expected --baseline NAME beside it")
         return None
@@ -159,7 +158,7 @@ def against_baseline(
     Returns:
         Expectations of the ratios, and the comparison as Markdown.
     """
-    wanted = [each for each in expectations if each.of_baseline]
+    wanted = [each for each in expectations if each.beside == "baseline"]
     comparisons, why_none = [], f"there is no baseline {baseline.name} yet"
     try:
         comparisons = baseline.comparisons(folder, KEY_FIGURES | {each.name for each in wanted})
@@ -187,10 +186,7 @@ def against_baseline(
 
 
 def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str | None]:
-    """Why the ratio to the baseline does not hold a bound, and why that cannot be told; `None` both where it holds.
-
-    A bound is missed where the whole interval lies beyond it, and held where the whole interval does not.
-    """
+    """Why the ratio to the baseline does not hold a bound, and why that cannot be told; `None` both where it holds."""
     row = next((row for row in comparison.rows if (row.name, row.scope) == (wanted.name, wanted.scope)), None)
     if row is None or row.ratio is None:
         if differing := ", ".join(row.differing if row else comparison.differing):
@@ -202,13 +198,7 @@ def judged(wanted: Expectation, comparison: Comparison) -> tuple[str | None, str
         is_alone = row.difference is None
         why = why_no_interval(comparison) if is_alone else "it has no interval, since it was the same in every start"
         return None, f"the ratio was {row.ratio:.3f}, and {why}"
-    holds = [COMPARISONS[wanted.comparison](end, wanted.bound) for end in (row.low, row.high)]
-    # Rounded, 0.9498 would be told as the 0.95 that it misses.
-    digits = 6 if any(abs(end - wanted.bound) < NEAR * wanted.bound for end in (row.low, row.high)) else 3
-    was = f"the ratio was {row.ratio:.3f} ({row.low:.{digits}f} to {row.high:.{digits}f})"
-    if all(holds):
-        return None, None
-    return (None, was) if any(holds) else (f"{wanted.text}: {was}", None)
+    return wanted.judged(row.ratio, row.low, row.high)
 
 
 def why_no_interval(comparison: Comparison) -> str:

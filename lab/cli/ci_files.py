@@ -56,6 +56,10 @@ class Checks:
     failures: Mapping[str, str | None]
     undecided: Mapping[str, str] = field(default_factory=dict)
 
+    def __or__(self, other: "Checks") -> "Checks":
+        """Both."""
+        return Checks({**self.failures, **other.failures}, {**self.undecided, **other.undecided})
+
 
 def print_undecided(undecided: Mapping[str, str]) -> None:
     """Print what was expected and nothing tells, with the reason."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,7 +19,7 @@ from lab.run.abort import COMPARISONS, COUNTS, RATES, Condition
 
 BOUND = re.compile(
     r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*((?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?)"
-    r"\s*([x×*]?\s*baseline)?\s*",
+    r"\s*(?:[x×*]?\s*(baseline|control))?\s*",
     re.IGNORECASE,
 )
 NEAR = 0.01
@@ -29,7 +29,7 @@ ExpectOption = Annotated[
     typer.Option(
         metavar="LIMIT",
         help="Exit status 5 unless METRIC or METRIC/SCOPE meets it: indexing_rate>5000, rss_bytes_max/connect<1e9,"
-        " indexing_rate>=0.95 baseline.",
+        " indexing_rate>=0.95 baseline; in a suite or race: cpu_s<=1.1 control.",
         rich_help_panel=CHECKS,
     ),
 ]
@@ -49,7 +49,7 @@ class Expectation:
 
     Attributes:
         name: Of the metric, in full.
-        of_baseline: The bound is one of the ratio to a baseline.
+        beside: What the bound is a ratio to; `None` for a bound of the figure itself.
     """
 
     text: str
@@ -57,7 +57,7 @@ class Expectation:
     scope: str
     comparison: str
     bound: float
-    of_baseline: bool = False
+    beside: Literal["baseline", "control"] | None = None
 
     def failure(self, result: Result) -> str | None:
         """Why the run does not hold it; `None` when it does."""
@@ -72,6 +72,19 @@ class Expectation:
         # Rounded, 4,998 would be told as the 5,000 that it misses.
         exact = f" ({value:,.12g})" if abs(value - self.bound) <= NEAR * abs(self.bound) else ""
         return f"{self.text}: it was {figure(value, BY_NAME[self.name].unit)}{exact}"
+
+    def judged(self, ratio: float, low: float, high: float) -> tuple[str | None, str | None]:
+        """Why a ratio does not hold the bound, and why that cannot be told; `None` both where it holds.
+
+        A bound is missed where the whole interval lies beyond it, and held where the whole interval does not.
+        """
+        holds = [COMPARISONS[self.comparison](end, self.bound) for end in (low, high)]
+        # Rounded, 0.9498 would be told as the 0.95 that it misses.
+        digits = 6 if any(abs(end - self.bound) < NEAR * self.bound for end in (low, high)) else 3
+        was = f"the ratio was {ratio:.3f} ({low:.{digits}f} to {high:.{digits}f})"
+        if all(holds):
+            return None, None
+        return (None, was) if any(holds) else (f"{self.text}: {was}", None)
 
 
 def expectation(text: str) -> Expectation:
@@ -90,7 +103,10 @@ def expectation(text: str) -> Expectation:
     if scope is None or not is_scope_of(name, scope):
         raise ProfileError(f"--expect: got {text}, expected {name}/SCOPE, where SCOPE is {scopes_text(name)}")
     bound = float(re.sub("[,_]", "", parts[4]))
-    return Expectation(text, name, scope, parts[3], bound, of_baseline=parts[5] is not None)
+    beside: Literal["baseline", "control"] | None = None
+    if parts[5]:
+        beside = "baseline" if parts[5].lower() == "baseline" else "control"
+    return Expectation(text, name, scope, parts[3], bound, beside)
 
 
 def condition(text: str) -> Condition:
@@ -131,7 +147,7 @@ def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_let
     if no_dead_letters:
         refused = result.documents.dead_lettered
         checks["no dead letters"] = f"{refused:,} dead letters" if refused else None
-    return checks | {each.text: each.failure(result) for each in expectations if not each.of_baseline}
+    return checks | {each.text: each.failure(result) for each in expectations if each.beside is None}
 
 
 def ending_of(checks: Mapping[str, str | None]) -> SluiceError | None:

@@ -122,6 +122,10 @@ def run(
     ]
     conditions = [condition(text) for text in abort_on or ()]
     expectations, marks = [expectation(text) for text in expect or ()], mark.marks
+    if of_control := [each.text for each in expectations if each.beside == "control"]:
+        raise ProfileError(
+            f"--expect: got {of_control[0]}, expected a figure or a ratio to a baseline: a run has no control"
+        )
     chosen = load_profile(profile, overrides=overrides)
     elsewhere = drivers_of(Drivers.of(drivers, driver or [], start_in), chosen, on.target)
     servers = servers_of(on.target, on.target_file)

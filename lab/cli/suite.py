@@ -166,14 +166,20 @@ def race(
     ] = None,
     documents: DocumentsOption = None,
     shared: SharedOptions,
+    expect: ExpectOption = None,
+    junit: JunitOption = None,
+    summary: SummaryOption = None,
 ) -> int:
-    """Compare some values of a setting, as a suite does.
+    """Compare some values of a setting, as a suite does; the first value is the control.
 
     Example: `race quickstart --set sink.config.batch.size=2000,500,5000`.
     """
     stated = [] if documents is None else [f"dataset.documents={documents}"]
     chosen = ad_hoc_suite(profile, [*(settings or ()), *stated])
-    return perform(chosen, SuiteOptions(**vars(shared)))
+    expectations = ratios_expected(expect or ())
+    baseline_of(None, shared.output.runs, optional=False, vary=(), expectations=expectations)
+    checking = SuiteChecks(CiFiles.checked(junit, summary), expectations)
+    return perform(chosen, SuiteOptions(**vars(shared), checking=checking))
 
 
 def perform(suite: Suite, options: SuiteOptions) -> int:
@@ -187,6 +193,7 @@ def perform(suite: Suite, options: SuiteOptions) -> int:
     sizes = sizes_of(begun.plan()) if begun else None
     fixed, _ = request.planned(chosen, sizes)
     refuse_unfit(fixed, without(chosen, skipped), servers)
+    options.checking.refuse_uncompared(fixed)
     if options.plan:
         show_plan(fixed, estimate(fixed, runs))
         for sentence in dict.fromkeys(text for each in chosen.variants for text in told_beforehand(each.profile, ROOT)):
