@@ -36,6 +36,8 @@ QUERY_BASE_S = 7.0
 """What a run of queries alone takes beside them: servers asked, counters read, report."""
 LAYOUT_BASE_S = 10.0
 """What making an index that is kept takes beside its documents: shards that start, a merge, verification."""
+SERVERS_S = 15.0
+"""What other servers take to start, on 2 cores."""
 WARM_UPS = 4
 """Warm-up drains that servers just started usually need."""
 DUET_WARM_UPS = 6
@@ -272,14 +274,16 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     each = {name: from_size[name] if wall_s is None else wall_s for name, wall_s in earlier.items()}
     kinds = {variant.kind: each[variant.name] for variant in plan.variants}
     layouts = {variant.layout: _documents_s(variant) for variant in plan.variants if variant.layout}
-    # The servers are warmed with one of the kinds of each way; every other one begins with a run that does not count.
-    longest: dict[str, float] = {}
+    # Servers are warmed with one of the kinds of each way; every other one begins with a run that does not count.
+    longest: dict[tuple[str, ...], float] = {}
     for variant in plan.variants:
-        longest[variant.way] = max(each[variant.name], longest.get(variant.way, 0.0))
+        warmed = (variant.part, variant.servers, variant.way)
+        longest[warmed] = max(each[variant.name], longest.get(warmed, 0.0))
     stable_s = ((DUET_WARM_UPS if plan.duets else WARM_UPS) - 1) * sum(longest.values())
     most_s = WARM_SHARE * 60 * plan.minutes if plan.minutes and not plan.duets else stable_s
     warm_ups = min(stable_s, most_s) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
+    warm_ups += SERVERS_S * (len({(variant.part, variant.servers) for variant in plan.variants}) - 1)
     if is_share(plan.rate) and plan.rate_docs_per_s is None:
         warm_ups += LEAST_DRAINS * (RUN_BASE_S + LIMIT_S) + sum(each.values())
     if plan.minutes and window_s:

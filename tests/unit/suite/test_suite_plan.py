@@ -164,6 +164,21 @@ def test_two_runs_at_the_same_time_share_the_cores(tmp_path: Path) -> None:
     assert (expected.each, expected.warm_up_s) == ({"one": 22.0, "two": 22.0}, 5 * 22 + 2 * 22)
 
 
+def test_each_set_of_servers_is_started_and_warmed_up(tmp_path: Path) -> None:
+    """Three drains of 11 s more, and 15 s, where the second variant has servers of its own."""
+    taken = []
+    for other in ({}, {"opensearch": "3.0.0"}):
+        variants = (
+            SuiteVariant("one", a_profile(load={"mode": "drain"}), (), None),
+            SuiteVariant("two", a_profile(load={"mode": "drain"}, mapping="other", **other), (), "one"),
+        )
+        suite = Suite("s", "?", "one", None, variants, Measures(5), 1, (("query_rate_per_s", "run"),), None)
+        documents = dict.fromkeys(("one", "two"), 60_000)
+        plan = make_plan(suite, measures=None, seed=None, skipped={}, documents=documents, command=())
+        taken.append(estimate(plan, tmp_path).warm_up_s)
+    assert taken[1] - taken[0] == 3 * 11 + 15
+
+
 def test_runs_take_as_long_as_in_the_last_suite_of_this_name(tmp_path: Path) -> None:
     """With what came before them, whatever the sizes of their documents; one that ran in another way tells nothing."""
     a_suite_that_ran(tmp_path, "20260101-000001", (1.0, 1.02, 1.04), walls=((0, 10), (13, 20), (320, 350)))
