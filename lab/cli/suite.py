@@ -396,7 +396,7 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
     if repeats is not None and (minutes is not None or precision is not None):
         raise ProfileError("--repeats: cannot be combined with --minutes or --precision")
     if minutes is not None and not isfinite(minutes):
-        raise ProfileError(f"--minutes: got {minutes}, expected a number of minutes")
+        raise ProfileError(f"--minutes: got {minutes}, expected minutes, more than 0")
     if precision is None:
         return Measures(repeats, minutes)
     try:

@@ -229,7 +229,7 @@ class Tuning:
         if problem := allowed_problem(space, options.allow):
             raise ProfileError(f"--allow: {problem}")
         if not (isfinite(options.minutes) and options.minutes > 0):
-            raise ProfileError(f"--minutes: got {options.minutes:g}, expected a number of minutes")
+            raise ProfileError(f"--minutes: got {options.minutes:g}, expected minutes, more than 0")
         if not is_drain(start.profile):
             raise ProfileError(
                 f"{start.reference}: load: expected a drain without a rate, whose settings decide its rate"

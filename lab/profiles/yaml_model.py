@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from lab.engines import ENGINES
 from lab.profiles.located import Located, read_yaml_file
-from lab.profiles.problems import Place, Problem, suggestion
+from lab.profiles.problems import Place, Problem, nearest, suggestion
 
 Model = TypeVar("Model", bound=BaseModel)
 TreePath: TypeAlias = tuple[int | str, ...]
@@ -118,8 +118,11 @@ def _problem(
     """What is wrong; `None` for what follows from a notation that is a problem already."""
     kind, path = details["type"], _written(tree, details["loc"])
     if kind == "missing":
-        key = str(details["loc"][-1])
-        message = f"missing, expected {_described(fields_at(model, path).get(key))}"
+        key, known = str(details["loc"][-1]), fields_at(model, path)
+        message = f"missing, expected {_described(known.get(key))}"
+        section = tree.at(*path)
+        if typed := nearest(key, (section.entries.keys() if section else set()) - known.keys()):
+            message = f"{message}; got `{typed}`"
         return Problem(_deciding_place(tree, path), dotted((*path, key)), message, is_absence=True)
     if kind == "union_tag_invalid":
         path = (*path, "mode")

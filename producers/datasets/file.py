@@ -25,6 +25,8 @@ from producers.json_values import loaded
 __all__ = ["FileDocuments", "is_plain", "key_of", "make_file", "numbered_documents", "parsed_document"]
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 1 << 20
+MOST_NAMED: Final = 8
+"""Fields of a document that lacks its key."""
 ID: Final = "_id"
 """As the name of the key field: the id that the file gives a document beside its fields."""
 
@@ -287,7 +289,10 @@ def key_of(where: object, parsed: dict[str, Any], key_field: str) -> bytes:
     """
     key = field_at(parsed, key_field)
     if key is None or key == "":
-        raise DatasetError(f"{where}: {key_field}: the key field is missing or empty; every document needs one")
+        raise DatasetError(
+            f"{where}: {key_field}: the key field is missing or empty; every document needs one; this one has"
+            f" {', '.join(list(parsed)[:MOST_NAMED]) or 'no fields'}"
+        )
     if not isinstance(key, str | int) or isinstance(key, bool):
         raise DatasetError(f"{where}: {key_field}: the key is neither a string nor a whole number")
     try:

@@ -64,7 +64,8 @@ def files_of(path: str) -> list[str]:
         return [path]
     files = sorted(file for file in named if Path(file).is_file())
     if not files:
-        raise DatasetError(f"{path}: no such files, expected at least one")
+        has = "has" if Path(path).is_dir() else "matches"
+        raise DatasetError(f"{path}: {has} no files, expected at least one")
     return files
 
 
