@@ -53,6 +53,7 @@ metrics:
   - indexing_rate_docs_per_s/primaries
   - cpu_s_per_million_docs/elasticsearch
   - indexing_latency_ms/primaries
+  - store_size_bytes/primaries
 """
 
 

@@ -1,7 +1,7 @@
 """Races: suites that a command line states, by settings of a profile with several values each."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
             "set": _size_of_warm_ups(first, settings),
             "minutes": RACE_MINUTES,
             "window_s": RACE_WINDOW_S,
-            "metrics": OF_LOADS if first.load.fills_index else OF_QUERIES,
+            "metrics": _metrics(first, factors),
         }
     )
     return Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"race-{profile.replace('/', '-')}")
@@ -98,6 +98,12 @@ def rehearsal(
         }
     )
     return Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"rehearse-{name}")
+
+
+def _metrics(profile: Profile, factors: Iterable[str]) -> list[str]:
+    """Figures of a race: of settings of the index, its size, too."""
+    of_index = any(key == "mapping" or key.startswith("index.") for key in factors)
+    return [*OF_LOADS, *(OF_REHEARSALS[-1:] if of_index else [])] if profile.load.fills_index else OF_QUERIES
 
 
 def _size_of_warm_ups(profile: Profile, stated: Sequence[str]) -> dict[str, int]:
