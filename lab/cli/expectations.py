@@ -150,10 +150,10 @@ def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_let
     return checks | {each.text: each.failure(result) for each in expectations if each.beside is None}
 
 
-def ending_of(checks: Mapping[str, str | None]) -> SluiceError | None:
-    """How a run ends of which that was expected; `None` for well."""
+def ending_of(checks: Mapping[str, str | None], *, what: str = "run") -> SluiceError | None:
+    """How a run, or what else it is, ends of which that was expected; `None` for well."""
     if (problems := checks["verified"]) is not None:
         return VerificationError(f"this run is void: {problems}")
     if unmet := [failure for failure in checks.values() if failure]:
-        return ExpectationError(f"the run is verified, but not as expected: {'; '.join(unmet)}")
+        return ExpectationError(f"the {what} is verified, but not as expected: {'; '.join(unmet)}")
     return None

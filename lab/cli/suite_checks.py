@@ -72,7 +72,7 @@ class SuiteChecks:
             plan.started_s, ended_s, properties | {f"label.{name}": value for name, value in plan.labels.items()}
         )
         ending = self.files.write(
-            ending_of({"verified": None, **checks.failures}),
+            ending_of({"verified": None, **checks.failures}, what="suite"),
             lambda: junit_file(plan.suite, failures, undecided=checks.undecided, timing=timing),
             lambda: f"## {plain_line(plan.suite)}\n\n{suite_markdown(result).removeprefix('# ')}\n{lines}\n\n{table}",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lab.analysis.suite.comparisons import of_pair, planned_pairs, published_of, verdict_of
 from lab.analysis.suite.figures import by_variant
 from lab.analysis.suite.names import detectable_text, published_text, ratio_text, short_name
-from lab.analysis.text import UNKNOWN, figure
+from lab.analysis.text import UNKNOWN, figure, quantity
 from lab.records.suite import Effect, MetricKey, PublishedStep, SuiteResult, VariantMetric
 
 HEAD = (
@@ -122,10 +122,19 @@ def verdict_kind(verdict: str) -> str:
 
 
 def spread(metric: VariantMetric | None) -> str:
-    """Median with the smallest and the largest value: `6 260/s [6 100–6 300]`, `98.0 s [91.0 s–2 min 11 s]`."""
+    """Median with the smallest and the largest value: `6 260/s [6 100–6 300]`, `98.0 s [91.0 s–2 min 11 s]`.
+
+    Of few of a variant's runs, with their number: `6 260/s [6 100–6 300] (2 of 13 runs)`.
+    """
     if metric is None or metric.median is None:
         return UNKNOWN
     texts = [figure(value, metric.unit) for value in (metric.median, metric.low, metric.high)]
     unit, *others = {NUMBER.sub("", text, count=1) for text in texts}
     low, high = (text if others else text.removesuffix(unit) for text in texts[1:])
-    return f"{texts[0]} [{low}–{high}]"
+    return f"{texts[0]} [{low}–{high}]{of_few_runs(metric)}"
+
+
+def of_few_runs(metric: VariantMetric) -> str:
+    """` (2 of 13 runs)` where more than a quarter of the runs lack the figure: those that have it are a selection."""
+    known = sum(value is not None for value in metric.by_run.values())
+    return f" ({known} of {quantity(len(metric.by_run), 'run')})" if 4 * known < 3 * len(metric.by_run) else ""

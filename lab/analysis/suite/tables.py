@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.analysis.report_page.markdown import machine_text, markdown_table, plain_line
-from lab.analysis.suite.comparison_table import Row, head_and_cells, rows
+from lab.analysis.suite.comparison_table import Row, head_and_cells, of_few_runs, rows
 from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
 from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.suite.names import (
@@ -187,5 +187,5 @@ def _cells(row: Row) -> tuple[Text, ...]:
     step = row.published
     sign = "†" if step and step.confounded else SIGNS.get(step.agreement, "?") if step else ""
     source = f"{published_text(step)} {sign}".rstrip() if step else ""
-    median = row.texts[2].partition(" [")[0]
+    median = row.texts[2].partition(" [")[0] + (of_few_runs(row.figure) if row.figure else "")
     return (Text(name), Text(median), Text(row.verdict_text, STYLES.get(row.verdict, "dim")), Text(source))

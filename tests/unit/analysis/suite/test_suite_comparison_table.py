@@ -27,3 +27,27 @@ def test_ends_have_a_unit_where_it_is_another(unit: str, values: tuple[float, ..
 def test_what_was_not_measured_has_no_spread() -> None:
     """As of a variant whose runs all failed."""
     assert spread(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("known", "runs", "text"),
+    [
+        (2, 13, "6,260/s [6,100–6,300] (2 of 13 runs)"),
+        (9, 12, "6,260/s [6,100–6,300]"),
+        (0, 0, "6,260/s [6,100–6,300]"),
+    ],
+)
+def test_a_figure_that_few_runs_have_says_so(known: int, runs: int, text: str) -> None:
+    """Only the slowest of 13 drains had lasted long enough for a rate; records of older versions do not tell."""
+    metric = VariantMetric(
+        variant="v",
+        name="m",
+        scope="run",
+        unit="docs/s",
+        values=(6100, 6260, 6300),
+        median=6260,
+        low=6100,
+        high=6300,
+        by_run={str(run): 6260.0 if run < known else None for run in range(runs)},
+    )
+    assert spread(metric).replace("\u202f", " ") == text
