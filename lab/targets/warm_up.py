@@ -36,6 +36,7 @@ def warmed_up(profile: Profile, dataset: Dataset, target: Target) -> Target:
         return target
     numbers = np.arange(min(documents, dataset.documents), dtype=np.int64)
     if dataset.groups(numbers) is not None:
+        console.print("no warm-up: documents have the same keys as others")
         return target
     with tempfile.TemporaryDirectory() as runs:
         folder = RunFolder.create(Path(runs), profile.name)

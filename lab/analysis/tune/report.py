@@ -64,7 +64,7 @@ def tune_report(folder: Path, result: TuneResult) -> str:
         of_the_mix=OF_THE_SCREENING if plan.screens else OF_THE_MIX,
         matter=sum(group_of(each) == "matters" for each in result.mixed) if result.mixed else UNKNOWN,
         tried=table_of_tried(result),
-        of_tried="" if plan.screens else TRIED,
+        of_tried="Ratios to the start." if plan.screens else TRIED,
         pareto=None if plan.screens else pareto_chart(result),
         files=[(name, what, text) for name, what in SHOWN.items() if (text := text_of(folder / name))],
         stages=list(stage_lines(result)),

@@ -56,10 +56,12 @@ def told_groups(effects: Iterable[MixedEffect], settings: int, runs: int) -> str
     if not sizes["matters"] + sizes["does not matter"] + sizes["not told"]:
         return f"Not known: {quantity(runs, 'run')} cannot tell {settings} settings apart; more minutes can."
     names = ", ".join(each.candidate for each in groups["matters"])
+    untold = settings - sizes["matters"] - sizes["does not matter"]
+    more = "; more minutes tell more" if untold else ""
     return (
         f"Of {settings} settings {sizes['matters']} cost or give more than 15 % of Elasticsearch's CPU per"
         f" document{names and f' ({names})'}, {sizes['does not matter']} change it by less, and"
-        f" {settings - sizes['matters'] - sizes['does not matter']} could not be told by {quantity(runs, 'run')}."
+        f" {untold} could not be told by {quantity(runs, 'run')}{more}."
     )
 
 

@@ -99,6 +99,15 @@ def test_without_a_warm_up_servers_are_as_they_were(drained: Drained, changed: d
     assert (warmed(documents=1000, **changed), drained.calls) == (TARGET, [])
 
 
+def test_documents_whose_keys_repeat_have_no_warm_up_and_it_says_so(
+    drained: Drained, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first of them are not the last of their keys."""
+    warmed(documents=1000, stated=200, updates=0.5)
+
+    assert (drained.calls, "no warm-up" in capsys.readouterr().out) == ([], True)
+
+
 @pytest.mark.parametrize(("indexed", "runs"), [(99_999, 1), (100_000, 0)])
 def test_kept_servers_are_warmed_up_until_a_node_has_indexed_enough(drained: Drained, indexed: int, runs: int) -> None:
     """Those that `up` has just started are cold, too."""
