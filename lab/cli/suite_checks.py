@@ -108,5 +108,7 @@ def judged(wanted: Expectation, variant: Variant, result: SuiteResult) -> tuple[
             return None, f"the ratio was {effect.ratio:.3f}, of too few runs"
         if effect.low is None or effect.high is None:
             return None, f"the ratio was {effect.ratio:.3f} in every block, which leaves no interval"
+        if effect.verdict == "undecided" and not effect.low <= 1 <= effect.high:
+            return None, f"the ratio was {effect.ratio:.3f}, and blocks that were lost might undo it"
         return wanted.judged(effect.ratio, effect.low, effect.high)
     return None, "not measured in both" if variant.name in result.verified else "no run of it is verified"

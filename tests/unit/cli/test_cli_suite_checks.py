@@ -60,6 +60,17 @@ def test_a_variant_without_a_ratio_to_the_control_leaves_its_bound_undecided(
     assert capsys.readouterr().out.count("cannot tell") == 7
 
 
+def test_a_bound_that_lost_blocks_might_undo_is_undecided(result: SuiteResult, message: MakeMessage) -> None:
+    """The interval of what is left leaves out 1, and the verdict is *undecided* all the same."""
+    doubted = [
+        effect.model_copy(update={"verdict": "undecided"}) if effect.variant == "aladin/static" else effect
+        for effect in result.effects
+    ]
+    text = "indexing_rate>=0.9 control"
+    checks = against_control([expectation(text)], result.model_copy(update={"effects": tuple(doubted)}))
+    assert checks.undecided[f"{text} (aladin/static)"] == message("undo")
+
+
 def test_a_suite_with_a_missed_bound_does_not_end_well(folder: Path, result: SuiteResult) -> None:
     """What is undecided fails nothing."""
     held, missed = ("indexing_rate>=0.9 control", "indexing_rate>=1.6 control")
