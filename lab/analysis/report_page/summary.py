@@ -103,11 +103,12 @@ def absent_documents(documents: Documents) -> list[str]:
     """A phrase for each kind of documents that are accounted for but not in the index, such as dead letters."""
     letters = documents.dead_lettered or 0
     rejected = "rejected (a dead letter)" if letters == 1 else "rejected (dead letters)"
-    absent = [(rejected, letters), *documents.elsewhere] if letters else list(documents.elsewhere)
+    replaced = "overwritten (another one has the same id)"
+    absent = [(rejected, letters), (replaced, documents.already_there), *documents.elsewhere]
     whole = f" of {count(documents.produced)} documents"
     return [
         f"{count(records)}{'' if place else whole} {'was' if records == 1 else 'were'} {what}"
-        for place, (what, records) in enumerate(absent)
+        for place, (what, records) in enumerate(each for each in absent if each[1])
     ]
 
 

@@ -268,6 +268,9 @@ def test_what_is_elsewhere_is_named_and_belongs_to_the_sum(message: MakeMessage)
     assert absent_documents(made.model_copy(update={"dead_lettered": 0, "redirected": 0, "skipped": 0})) == [
         message(1, f"{made.produced:,}")
     ]
+    twice = run(Truth()).documents
+    twice = twice.model_copy(update={"indexed": twice.indexed - 315, "already_there": 315})
+    assert absent_documents(twice) == [message(315, f"{twice.produced:,}")]
 
 
 def test_the_terminals_table_fits_sixty_columns(tmp_path: Path) -> None:
