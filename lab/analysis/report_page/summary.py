@@ -103,7 +103,7 @@ def absent_documents(documents: Documents) -> list[str]:
     """A phrase for each kind of documents that are accounted for but not in the index, such as dead letters."""
     letters = documents.dead_lettered or 0
     rejected = "rejected (a dead letter)" if letters == 1 else "rejected (dead letters)"
-    replaced = "overwritten (another one has the same id)"
+    replaced = f"overwritten {'or deleted ' if documents.deleted else ''}by another one of the same id"
     absent = [(rejected, letters), (replaced, documents.already_there), *documents.elsewhere]
     whole = f" of {count(documents.produced)} documents"
     return [

@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from lab.analysis.report_page.accounting import run_sums
 from lab.analysis.report_page.report import write_report
+from lab.analysis.report_page.summary import absent_documents
 from lab.analysis.report_page.terminal import document_rows, terminal_table, verdict_line
 from lab.analysis.result import analyse, write_result
 from lab.records.result import Result
 from lab.records.run import Run
 from lab.records.verification import Ledger, LedgerCheck, LedgerVerdict, SinkLedger, StoredOnly, TaskLedger
 from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.messages import MakeMessage
 
 PART = Ledger(
     read=1079,
@@ -163,3 +166,19 @@ def test_documents_with_a_value_that_is_stored_only_stand_in_the_accounting(tmp_
     assert ("A value only stored", "documents", "1,009") in set(document_rows(folder.result))
     without = analyse(written(tmp_path / "b", made, samples(truth)))
     assert "not indexed in its field" not in write_report(without).read_text("utf-8")
+
+
+def test_what_is_elsewhere_is_named_and_belongs_to_the_sum(message: MakeMessage) -> None:
+    """A verified run does not say that all documents are in the index."""
+    documents = run(Truth(dead_lettered=13)).documents
+    gone = {"redirected": 3, "dropped_by_pipeline": 1, "skipped": 2}
+    made = documents.model_copy(update={"indexed": documents.indexed - 6, **gone})
+    assert [part.difference for part in run_sums(made)] == [0, 0]
+    assert absent_documents(made) == [message(13, f"{made.produced:,}"), message(3), message(1), message(2)]
+    assert absent_documents(made.model_copy(update={"dead_lettered": 0, "redirected": 0, "skipped": 0})) == [
+        message(1, f"{made.produced:,}")
+    ]
+    twice = run(Truth()).documents
+    twice = twice.model_copy(update={"indexed": twice.indexed - 315, "already_there": 315})
+    assert absent_documents(twice) == [message(315, f"{twice.produced:,}")]
+    assert absent_documents(twice.model_copy(update={"deleted": 7})) == [message(315, f"{twice.produced:,}", "deleted")]

@@ -16,7 +16,6 @@ from lab.analysis.report_page import key_figures
 from lab.analysis.report_page.accounting import run_sums
 from lab.analysis.report_page.report import write_report
 from lab.analysis.report_page.sections import machine_cpu
-from lab.analysis.report_page.summary import absent_documents
 from lab.analysis.report_page.templates import breakable, terms_in
 from lab.analysis.report_page.terminal import figure_rows, terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis, analyse, write_result
@@ -256,21 +255,6 @@ def test_result_and_report_are_drawn_from_one_reading_of_the_folder(tmp_path: Pa
 def test_the_runs_books_are_both_laws() -> None:
     """What is conserved is stated once, and checked here against the synthetic run."""
     assert [part.difference for part in run_sums(run(Truth(dead_lettered=13)).documents)] == [0, 0]
-
-
-def test_what_is_elsewhere_is_named_and_belongs_to_the_sum(message: MakeMessage) -> None:
-    """A verified run does not say that all documents are in the index."""
-    documents = run(Truth(dead_lettered=13)).documents
-    gone = {"redirected": 3, "dropped_by_pipeline": 1, "skipped": 2}
-    made = documents.model_copy(update={"indexed": documents.indexed - 6, **gone})
-    assert [part.difference for part in run_sums(made)] == [0, 0]
-    assert absent_documents(made) == [message(13, f"{made.produced:,}"), message(3), message(1), message(2)]
-    assert absent_documents(made.model_copy(update={"dead_lettered": 0, "redirected": 0, "skipped": 0})) == [
-        message(1, f"{made.produced:,}")
-    ]
-    twice = run(Truth()).documents
-    twice = twice.model_copy(update={"indexed": twice.indexed - 315, "already_there": 315})
-    assert absent_documents(twice) == [message(315, f"{twice.produced:,}")]
 
 
 def test_the_terminals_table_fits_sixty_columns(tmp_path: Path) -> None:
