@@ -176,8 +176,7 @@ def race(
     """
     stated = [] if documents is None else [f"dataset.documents={documents}"]
     chosen = ad_hoc_suite(profile, [*(settings or ()), *stated])
-    expectations = ratios_expected(expect or ())
-    baseline_of(None, shared.output.runs, optional=False, vary=(), expectations=expectations)
+    expectations = ratios_expected(expect or (), ("control",))
     checking = SuiteChecks(CiFiles.checked(junit, summary), expectations)
     return perform(chosen, SuiteOptions(**vars(shared), checking=checking))
 

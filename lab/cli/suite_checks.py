@@ -16,20 +16,20 @@ from lab.run.abort import Condition
 from lab.suite.folder import SuiteFolder
 
 
-def ratios_expected(texts: Sequence[str]) -> tuple[Expectation, ...]:
+def ratios_expected(texts: Sequence[str], beside: Sequence[str] = ("control", "baseline")) -> tuple[Expectation, ...]:
     """Bounds of ratios to the control or to a baseline.
 
+    Args:
+        beside: What the command has ratios to.
+
     Raises:
-        ProfileError: One is a bound of a figure: a suite compares its variants, each of which has its own.
+        ProfileError: One is a bound of something else: a suite compares its variants, each of which has its own figure.
     """
     expectations = tuple(expectation(text) for text in texts)
     for each in expectations:
-        if each.beside is None:
-            wanted = f"{each.name}{each.comparison}NUMBER"
-            raise ProfileError(
-                f"--expect: got {each.text}, expected {wanted} control or {wanted} baseline: of a suite, bounds are"
-                " those of ratios"
-            )
+        if each.beside not in beside:
+            wanted = " or ".join(f"{each.name}{each.comparison}NUMBER {other}" for other in beside)
+            raise ProfileError(f"--expect: got {each.text}, expected a bound of a ratio: {wanted}")
     return expectations
 
 

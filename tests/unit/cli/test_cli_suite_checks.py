@@ -87,5 +87,8 @@ def test_a_bound_without_a_ratio_or_of_a_figure_that_is_not_compared_is_refused(
         ratios_expected(["cpu_s_per_million_docs<=60"])
     assert str(refused.value) == message("cpu_s_per_million_docs<=60", "control")
     with pytest.raises(ProfileError) as refused:
+        ratios_expected(["cpu_s_per_million_docs<=1.1 baseline"], ("control",))
+    assert str(refused.value) == message("cpu_s_per_million_docs<=1.1 baseline", "control")
+    with pytest.raises(ProfileError) as refused:
         SuiteChecks(expectations=(expectation("drain_s<=1.1 control"),)).refuse_uncompared(result.plan)
     assert str(refused.value) == message("drain_s<=1.1 control", "synthetic")
